@@ -19,8 +19,9 @@ pub fn estimate_clocks(
     estimate_with_hints(hosts, samples, &ClockHints::default(), reference)
 }
 
-/// Like [`estimate_clocks`], with timestamps that hosts exchanged with the collector: they relate
-/// hosts that no message connects; for all others they are a check only.
+/// Estimates the clocks as [`estimate_clocks`] does, also with `hints`, timestamps that hosts
+/// exchanged with the collector: they relate hosts that no message connects; for all others they
+/// are a check only.
 pub fn estimate_with_hints(
     hosts: &[HostFacts],
     samples: &ClockSamples,
@@ -61,8 +62,8 @@ pub fn estimate_with_hints(
 }
 
 impl ClockModel {
-    /// Adds the steps that `hosts` record to the same clocks, if this is an estimate from steady
-    /// times: for times as the clocks showed them.
+    /// Adds the steps that `hosts` record to the clocks of an estimate from steady times, so that
+    /// the model is for times as the clocks showed them.
     #[must_use]
     pub fn with_recorded_steps(&self, hosts: &[HostFacts]) -> ClockModel {
         let mut clocks = self.clone();

@@ -6,7 +6,7 @@ use crate::model::ClockEvidence;
 use crate::pairs::pair::ClockPair;
 use crate::tuning::{EVIDENCE_A_DIRECTION, EVIDENCE_MESSAGES};
 
-/// Returns the evidence of each pair.
+/// Returns the evidence of each pair of hosts.
 pub(crate) fn pair_evidence(
     pairs: &[ClockPair],
     solved: &SolvedClocks,

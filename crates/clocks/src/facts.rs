@@ -22,14 +22,14 @@ pub struct HostFacts {
     pub set: Vec<ClockSet>,
 }
 
-/// One setting of a clock, as the host itself saw it.
+/// One setting of a clock, as the logs of its host record it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockSet {
     /// Time that the clock would have shown when the setting was seen, in nanoseconds.
     pub at: i64,
     /// Longest time before `at` by which the clock may have been set already, in nanoseconds.
     pub before_ns: i64,
-    /// Amount by which it was set forward, in nanoseconds.
+    /// Amount by which the clock was set forward, in nanoseconds.
     pub offset_ns: i64,
 }
 

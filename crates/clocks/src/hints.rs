@@ -1,8 +1,8 @@
 //! Exchanges of timestamps with the collector: hints for clocks that no message connects, and a
 //! check of all others.
 //!
-//! `exchanges` keeps them, `clock_groups` adds them to the clocks estimated from messages, `join`
-//! and `check` use them (`apply`), with `compose` and `majority` as their tools.
+//! `exchanges` keeps the exchanges, `clock_groups` adds them to the clocks estimated from messages,
+//! and `apply` calls `join` and `check`, which use them with the help of `compose` and `majority`.
 
 pub(crate) mod apply;
 mod check;

@@ -27,23 +27,23 @@ pub struct HostClock {
     pub against: String,
     /// When the clock had this offset, in nanoseconds on the reference clock.
     pub at: i64,
-    /// This clock minus the reference's at that time.
+    /// This clock minus the reference clock at `at`, in nanoseconds.
     pub offset_ns: i64,
-    /// How fast it runs ahead, in parts per million.
+    /// How much faster than the reference the clock runs, in parts per million.
     pub skew_ppm: f64,
-    /// Bound on the error of the offset at any time at which the host had messages. `None`: bounded
-    /// on one side only, or not at all.
+    /// Bound on the error of the offset at any time at which the host had messages, in nanoseconds.
+    /// `None`: bounded on one side only, or not at all.
     pub uncertainty_ns: Option<i64>,
-    /// Bound on the error of the skew.
+    /// Bound on the error of the skew, in parts per million.
     #[serde(default)]
     pub skew_uncertainty_ppm: Option<f64>,
-    /// How it was found.
+    /// How the clock was found.
     pub source: ClockSource,
-    /// The first time that this clock showed, if it was set later: earlier times were shown after a
-    /// step.
+    /// The first time that this clock showed, in nanoseconds, if it was set later: earlier times
+    /// were shown after a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<i64>,
-    /// When it was set or made to run at another rate, in order.
+    /// When the clock was set or made to run at another rate, in the order of time.
     pub steps: Vec<HostClockStep>,
     /// Summary of the timestamps exchanged with the collector, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,9 +54,9 @@ pub struct HostClock {
 /// messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HintSummary {
-    /// Exchanges with this clock.
+    /// Number of exchanges of the host.
     pub exchanges: u64,
-    /// The least round-trip time of request and response.
+    /// The least round-trip time of request and response, in nanoseconds.
     pub round_trip_ns: i64,
     /// Lines of the file that are no exchange, or an impossible one.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -70,17 +70,17 @@ pub struct HintSummary {
     pub check: Option<HintCheck>,
 }
 
-/// A clock's offset by the timestamps that were exchanged with the collector, compared with that by
-/// messages.
+/// A clock's offset by the timestamps that were exchanged with the collector, compared with its
+/// offset by messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HintCheck {
-    /// The host with which it was compared, both by way of the collector and by messages.
+    /// The host with which the clock was compared, both by way of the collector and by messages.
     pub against: String,
-    /// The offset by exchanges minus that by messages, at its maximum.
+    /// The offset by exchanges minus the offset by messages, at its maximum, in nanoseconds.
     pub difference_ns: i64,
-    /// Sum of the uncertainties of the two.
+    /// Sum of the uncertainties of the two offsets, in nanoseconds.
     pub within_ns: i64,
-    /// Whether one of the two must be wrong.
+    /// Whether one of the two offsets must be wrong.
     pub contradicts: bool,
 }
 
@@ -91,13 +91,13 @@ fn is_zero(count: &u64) -> bool {
 /// A setting of a clock, or a change of its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostClockStep {
-    /// When, on the reference clock.
+    /// Time of the step, in nanoseconds on the reference clock.
     pub at: i64,
     /// Amount by which it was set forward, in nanoseconds.
     pub offset_ns: i64,
-    /// How fast it runs ahead from then on, in parts per million.
+    /// How much faster than the reference the clock runs from then on, in parts per million.
     pub skew_ppm: f64,
-    /// Uncertainty of that time, in nanoseconds before and after it.
+    /// Uncertainty of `at`, in nanoseconds before and after it.
     #[serde(default)]
     pub within_ns: i64,
 }
@@ -124,23 +124,24 @@ pub enum ClockSource {
     None,
 }
 
-/// The messages between two hosts.
+/// Evidence from the messages between two hosts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockEvidence {
     /// The two hosts.
     pub hosts: [String; 2],
-    /// Number of messages from the first to the second, and back.
+    /// Number of messages from the first to the second host, and back.
     pub messages: [u64; 2],
     /// Number of kept messages that contradict the others, and were left out because they were
     /// matched wrongly.
     pub contradicting: u64,
-    /// Some of the fastest, from the first to the second and back: time of sending on the reference
-    /// clock, and delay after correction. In nanoseconds.
+    /// Some of the fastest messages, from the first to the second host and back: time of sending on
+    /// the reference clock, and delay after correction, in nanoseconds.
     pub least: [Vec<[i64; 2]>; 2],
 }
 
 impl ClockModel {
-    /// Creates one clock for all `hosts`, with messages from `at` on: no difference is known.
+    /// Creates a model in which all `hosts` have one clock, with messages from `at` on (in
+    /// nanoseconds): no difference is known.
     pub fn identical_clocks(reference: &str, hosts: &[String], at: i64) -> ClockModel {
         let host = |host: &String| HostClock {
             host: host.clone(),
@@ -156,21 +157,21 @@ impl ClockModel {
         }
     }
 
-    /// Converts `time` of host number `host` to the common clock.
+    /// Converts `time` on the clock of host number `host` to the common clock, in nanoseconds.
     pub fn common_time(&self, host: usize, time: i64) -> i64 {
         self.hosts.get(host).map_or(time, |clock| clock.common_time(time))
     }
 
-    /// Reads `clocks.json`.
+    /// Reads the model from a `clocks.json`.
     ///
     /// # Errors
-    /// If the file cannot be read or is something else.
+    /// If the file cannot be read or does not contain a clock model.
     pub fn read(path: impl Into<DataPath>) -> Result<ClockModel, PathError> {
         let path = &path.into();
         message_trace::json::read_json(path)
     }
 
-    /// Writes `clocks.json`.
+    /// Writes the model to a `clocks.json`.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -181,7 +182,7 @@ impl ClockModel {
 }
 
 impl HostClock {
-    /// Converts `time` of this clock to the reference clock.
+    /// Converts `time` on this clock to the reference clock, in nanoseconds.
     ///
     /// A time that the clock jumped over becomes the time of the step. A time that it showed twice,
     /// because it was set back, becomes the first; so a later time of the clock is never an earlier
@@ -207,7 +208,8 @@ impl HostClock {
         jumped.unwrap_or_else(|| self.first_piece().common_time(time))
     }
 
-    /// Returns the time that this clock showed at a time of the reference clock.
+    /// Returns the time that this clock showed when the reference clock showed `common`, in
+    /// nanoseconds.
     pub fn shown_time(&self, common: i64) -> i64 {
         let mut piece = self.first_piece();
         for step in self.steps.iter().take_while(|step| step.at <= common) {
@@ -244,13 +246,13 @@ impl HostClock {
 /// A clock between two steps.
 #[derive(Clone, Copy)]
 struct ClockLine {
-    /// A time of the reference clock.
+    /// A time on the reference clock, in nanoseconds.
     at: i64,
-    /// The time that the clock showed then.
+    /// The time that the clock showed at `at`, in nanoseconds.
     shown: i64,
     /// Relative rate by which it runs faster.
     skew: f64,
-    /// The first time it showed.
+    /// The first time that the clock showed on this line, in nanoseconds.
     begin: i64,
 }
 
@@ -262,8 +264,8 @@ impl ClockLine {
         self.shown.saturating_add(elapsed).saturating_add(gained)
     }
 
-    /// Returns when the clock showed a time. Only the gain is a fraction, so everything else is
-    /// exact.
+    /// Returns the time on the reference clock at which this clock showed `time`. Only the gain is
+    /// a fraction, so everything else is exact.
     fn common_time(&self, time: i64) -> i64 {
         let elapsed = time.saturating_sub(self.shown);
         let gained = (elapsed as f64 * (self.skew / (1.0 + self.skew))).round() as i64;

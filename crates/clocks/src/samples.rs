@@ -26,9 +26,9 @@ pub struct ClockSamples {
 /// A message's two times, each on its own host's clock, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ClockSample {
-    /// When it was sent.
+    /// When the message was sent, on the sender's clock.
     pub(crate) sent: i64,
-    /// When it was received.
+    /// When the message was received, on the receiver's clock.
     pub(crate) received: i64,
 }
 
@@ -53,8 +53,9 @@ impl ClockSamples {
         ClockSamples { hosts, ..ClockSamples::default() }
     }
 
-    /// Adds a message from host `from`, `sent` by its clock, to host `to`, `received` by that
-    /// one's. Messages within a host, and of unknown hosts, carry no information and are ignored.
+    /// Adds a message that host `from` sent at `sent` by its clock, and host `to` received at
+    /// `received` by its clock, in nanoseconds. Messages within a host, and of unknown hosts, carry
+    /// no information and are ignored.
     pub fn add_message(&mut self, from: u32, to: u32, sent: i64, received: i64) {
         if from == to || from.max(to) as usize >= self.hosts {
             return;
@@ -256,7 +257,7 @@ impl DelayMinima {
     }
 }
 
-/// Returns the delay, and the time of sending.
+/// Returns the delay, and the time of sending, in nanoseconds.
 fn exact_delay(point: ClockSample) -> (i128, i128) {
     let sent = i128::from(point.sent);
     (i128::from(point.received) - sent, sent)

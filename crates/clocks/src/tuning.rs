@@ -27,27 +27,28 @@ pub(crate) const ONE_WRONG_IN: usize = 50;
 /// Clocks wander by some microseconds a minute, and a line that is off by that is better than many
 /// short ones.
 pub(crate) const MISFIT_NS: f64 = 100_000.0;
-/// Number of marks examined after one that contradicts.
+/// Number of timestamp pairs examined after one that contradicts a line.
 pub(crate) const LOOK_AHEAD: usize = 5;
-/// Number of those marks that must contradict as well, or the one is left out as a stray.
+/// Number of these timestamp pairs that must contradict the line as well; otherwise the first is
+/// left out as a stray.
 pub(crate) const CONFIRMING_MARKS: usize = 2;
-/// Maximum number of passes over the marks in search of strays.
+/// Maximum number of passes over the timestamp pairs in search of strays.
 pub(crate) const STRAY_PASSES: usize = 4;
 /// Smallest step that matters for the choice of a time axis, in nanoseconds: a clock that was set
 /// by less is as good an axis as another.
 pub(crate) const NOTABLE_STEP_NS: f64 = 10_000_000.0;
-/// Minimum number of marks of a credible piece.
+/// Minimum number of timestamp pairs of a credible piece.
 pub(crate) const MIN_PIECE_PAIRS: usize = 3;
-/// Maximum room that the messages of a piece may leave its line, relative to the room in the piece
-/// with most marks. The fastest of few messages is slower than the fastest of many, by far if there
-/// are queues; but no time-out is as short as that.
+/// Maximum slack that the messages of a piece may leave its line, divided by the slack of the piece
+/// with most timestamp pairs. The fastest of few messages is slower than the fastest of many, by
+/// far if there are queues; but no time-out is short enough to pass.
 pub(crate) const MAX_SLACK_RATIO: f64 = 1_000.0;
 
-/// Greatest distance of two changes that can be the same one, in nanoseconds, if the marks around
-/// them do not allow more.
+/// Greatest distance in time of two changes that can be the same one, in nanoseconds, if the
+/// timestamp pairs around them do not allow more.
 pub(crate) const SAME_STEP_NS: i64 = 1_000_000;
-/// Distance around a step to which both pieces reach, in nanoseconds: steps are known to about
-/// that.
+/// Distance around a step to which both pieces reach, in nanoseconds: the time of a step is known
+/// about as precisely.
 pub(crate) const STEP_MARGIN_NS: i64 = 200_000;
 /// Weight of an edge with messages in one direction only, in nanoseconds of uncertainty: more than
 /// any edge with both.
@@ -56,7 +57,8 @@ pub(crate) const ONE_WAY_UNCERTAINTY_NS: f64 = 1e15;
 pub(crate) const MAX_SWEEPS: usize = 16;
 /// Movement below which a node is at rest, in nanoseconds.
 pub(crate) const STILL_NS: f64 = 5.0;
-/// Number of times that times are converted to common time again with the lines found.
+/// Number of passes in which the messages' times are converted to common time again, with the lines
+/// found.
 pub(crate) const REFINE_PASSES: usize = 2;
 /// Difference of a clock's rate before and after a step, as a share, unless messages show more.
 pub(crate) const SAME_RATE: f64 = 20e-6;

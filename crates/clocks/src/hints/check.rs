@@ -2,8 +2,9 @@
 //! that messages connect.
 //!
 //! On the common time of a group, as estimated from messages, all its clocks are equal. So by the
-//! exchanges, too, each must equal the others, within the known uncertainties; a clock that does
-//! not was matched wrongly, or set unseen, or its exchanges are another clock's; or a host lies.
+//! exchanges, too, each must equal the others, within the known uncertainties. If a clock does not,
+//! its messages were matched wrongly, it was set unseen, its exchanges are another clock's, or a
+//! host lies.
 //! The check corrects nothing, but the clock that most agree with is trusted, and without a
 //! majority, none is.
 
@@ -40,7 +41,7 @@ struct GroupMember {
 }
 
 impl GroupMember {
-    /// Returns its uncertainty by messages.
+    /// Returns the clock's uncertainty by messages, in nanoseconds.
     fn uncertainty(&self, grouped: &ClockGroups, clocks: &ClockModel) -> Option<i64> {
         grouped.host_uncertainty(clocks, *self.hosts.first()?)
     }
@@ -116,14 +117,14 @@ fn is_majority(checks: &[Option<HintCheck>]) -> bool {
     agreeing * 2 > known
 }
 
-/// Returns the bounds of the difference.
+/// Returns the bounds of the difference of the two clocks, in nanoseconds.
 fn difference_range(check: &HintCheck) -> [i64; 2] {
     let HintCheck { difference_ns, within_ns, .. } = check;
     [difference_ns.saturating_sub(*within_ns), difference_ns.saturating_add(*within_ns)]
 }
 
-/// Compares each member's clock by its exchanges with the clock of the member at `base`; `None` if
-/// unknown, and for `base` itself.
+/// Compares each member's clock by its exchanges with the clock of the member at index `base`;
+/// `None` if the difference is unknown, and for `base` itself.
 fn compare_members(
     base: usize,
     grouped: &ClockGroups,
@@ -165,8 +166,8 @@ fn compare_members(
     checks
 }
 
-/// Returns the time with both messages and exchanges of a clock, on the common clock of its group;
-/// or else the moment of its messages that is nearest to the exchanges.
+/// Returns the time with both messages and exchanges of a clock, in nanoseconds on the common clock
+/// of its group; or else the moment of its messages that is nearest to the exchanges.
 fn common_span(
     grouped: &ClockGroups,
     clocks: &ClockModel,
@@ -180,7 +181,7 @@ fn common_span(
     Some([begin, end])
 }
 
-/// Returns the greatest deviation of `line` from zero within `span`.
+/// Returns the greatest deviation of `line` from zero within `span`, in nanoseconds.
 fn max_deviation(line: &HostClock, [first, last]: [i64; 2]) -> i64 {
     let inside = |at: &i64| (first..=last).contains(at);
     let steps = line.steps.iter().flat_map(|step| [step.at.saturating_sub(1), step.at]);

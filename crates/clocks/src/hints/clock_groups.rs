@@ -8,14 +8,14 @@ use crate::model::{ClockModel, HostClock};
 use crate::pairs::pair;
 use crate::samples::{ClockSample, ClockSamples};
 
-/// The clocks as estimated from messages, and the exchanges: the input of both of their uses.
+/// The clocks as estimated from messages, and the exchanges: the input of `join` and `check`.
 pub(crate) struct ClockGroups<'a> {
     pub(crate) hosts: &'a [HostFacts],
     /// The clock of each host.
     pub(crate) clock_of: &'a [usize],
     /// The clock that each clock is compared with.
     pub(crate) root_of: &'a [usize],
-    /// The clock that is the common one.
+    /// Number of the common clock.
     pub(crate) reference: usize,
     pub(crate) hints: &'a ClockHints,
 }
@@ -36,21 +36,21 @@ impl ClockGroups<'_> {
         self.hints.of_host.get(host).map_or(0, |hinted| hinted.exchanges)
     }
 
-    /// Returns half of the least round trip of any of `hosts`: no exchange is more precise than
-    /// that.
+    /// Returns half of the least round trip of any of `hosts`, in nanoseconds: no exchange is more
+    /// precise.
     pub(crate) fn min_half_trip(&self, hosts: &[usize]) -> i64 {
         let hinted = hosts.iter().filter_map(|host| self.hints.of_host.get(*host));
         let trips = hinted.filter(|hinted| hinted.exchanges > 0).map(|hinted| hinted.round_trip_ns);
         trips.min().map_or(0, |trip| trip - trip / 2)
     }
 
-    /// Returns the uncertainty of a host's time on its group's common clock.
+    /// Returns the uncertainty of a host's time on its group's common clock, in nanoseconds.
     pub(crate) fn host_uncertainty(&self, clocks: &ClockModel, host: usize) -> Option<i64> {
         if self.is_root(host) { Some(0) } else { clocks.hosts.get(host)?.uncertainty_ns }
     }
 
-    /// Returns the time from the first to the last event of a host, on the common clock of its
-    /// group.
+    /// Returns the times of the first and the last event of a host, in nanoseconds on the common
+    /// clock of its group.
     pub(crate) fn host_span(&self, clocks: &ClockModel, host: usize) -> Option<[i64; 2]> {
         let facts = self.hosts.get(host).filter(|facts| (facts.first, facts.last) != (0, 0))?;
         let [first, last] =
@@ -58,7 +58,8 @@ impl ClockGroups<'_> {
         Some([first, last.max(first)])
     }
 
-    /// Returns the time of a host's exchanges, on the common clock of its group.
+    /// Returns the times of a host's first and last exchange, in nanoseconds on the common clock of
+    /// its group.
     pub(crate) fn hinted_span(&self, clocks: &ClockModel, host: usize) -> Option<[i64; 2]> {
         let pairs = self.hints.samples.pair_minima();
         let of_host = pairs.iter().filter(|pair| pair.from.min(pair.to) as usize == host);
@@ -87,7 +88,7 @@ impl ClockGroups<'_> {
             let host = if is_question { pair.from } else { pair.to } as usize;
             let Some((node, off)) = node(host) else { continue };
             for ClockSample { sent, received } in &pair.points {
-                // The uncertainty is treated as if the message had taken that much longer.
+                // The message is treated as if it had taken longer by the uncertainty.
                 if is_question {
                     star.add_message(
                         node as u32,

@@ -4,7 +4,8 @@
 use crate::model::{HostClock, HostClockStep};
 
 /// Composes the clock `host`, known on the common time of a group, with the clock that `group` is
-/// known against. The offset is given at `at`. Uncertainty and source are set by the caller.
+/// known against. The result has its offset at the time `at`, in nanoseconds. Uncertainty and
+/// source are set by the caller.
 pub(crate) fn compose_clocks(host: &HostClock, group: &HostClock, at: i64) -> HostClock {
     // Steps of both, in order: how many of each precede.
     let of_group = group.steps.iter().map(|step| (step.at, step.within_ns, true));

@@ -17,7 +17,7 @@ pub struct ClockHints {
     hosts: usize,
     /// The collector has the number after the last host's.
     pub(crate) samples: ClockSamples,
-    /// By host; the check is not known yet.
+    /// The summary of each host; its check is not known yet.
     pub(crate) of_host: Vec<HintSummary>,
 }
 
@@ -31,9 +31,9 @@ impl ClockHints {
         }
     }
 
-    /// Adds an exchange of the host number `host`: when it sent, when the collector received and
-    /// sent, and when it received. An impossible one, with a negative round trip, is counted as
-    /// damaged.
+    /// Adds an exchange of the host number `host`: when the host sent, when the collector received
+    /// and sent, and when the host received, in nanoseconds, each by its own clock. An impossible
+    /// exchange, with a negative round trip, is counted as damaged.
     pub fn add_exchange(&mut self, host: u32, [sent, received, answered, back]: [i64; 4]) {
         let Some(of_host) = self.of_host.get_mut(host as usize) else { return };
         let round_trip = (|| {
@@ -52,7 +52,7 @@ impl ClockHints {
         self.samples.add_message(collector, host, answered, back);
     }
 
-    /// Counts lines of a host that are no exchange.
+    /// Counts lines in the file of the host number `host` that are no exchange.
     pub fn add_damaged(&mut self, host: u32, lines: u64) {
         self.of_host
             .get_mut(host as usize)
@@ -60,7 +60,7 @@ impl ClockHints {
             .for_each(|of_host| of_host.damaged += lines);
     }
 
-    /// Counts an exchange that is not to be used.
+    /// Counts an exchange of the host number `host` that is not to be used.
     pub fn add_skipped(&mut self, host: u32) {
         self.of_host.get_mut(host as usize).into_iter().for_each(|of_host| of_host.left_out += 1);
     }

@@ -1,10 +1,10 @@
 //! Relates groups of hosts that no message connects by way of the collector, with which their hosts
 //! exchanged timestamps.
 //!
-//! A group has one common time already, that of the clock it is compared with, so all exchanges of
-//! its hosts are exchanges between that and the collector's clock, each with the additional
-//! uncertainty of its host's time on the common clock. Relations within a group remain as estimated
-//! from messages.
+//! A group has one common time already, the time of the clock that it is compared with. So all
+//! exchanges of its hosts are exchanges between this clock and the collector's, each with the
+//! additional uncertainty of its host's time on the common clock. Relations within a group remain
+//! as estimated from messages.
 
 use crate::hints::clock_groups::{ClockGroups, solve_star};
 use crate::hints::compose::compose_clocks;
@@ -12,12 +12,12 @@ use crate::model::{ClockModel, ClockSource, HostClock};
 
 /// Hosts that messages connect.
 struct HostGroup {
-    /// The clock that they are compared with.
+    /// The clock that the hosts are compared with.
     root: usize,
     hosts: Vec<usize>,
     /// The hosts with exchanges that are used.
     used: Vec<usize>,
-    /// Whether the uncertainties of these are known.
+    /// Whether the uncertainties of the `used` hosts are known.
     is_bounded: bool,
 }
 
@@ -27,8 +27,8 @@ impl HostGroup {
     }
 }
 
-/// Puts all groups with exchanges on the common clock of one of them: the reference's or, if that
-/// has none, the one with most hosts.
+/// Puts all groups with exchanges on the common clock of one of them: the reference's group or, if
+/// that group has no exchanges, the group with most hosts.
 pub(crate) fn join_groups(grouped: &ClockGroups, clocks: &mut ClockModel) {
     let groups = host_groups(grouped, clocks);
     let hinted = |group: &HostGroup| !group.used.is_empty();
@@ -60,7 +60,7 @@ pub(crate) fn join_groups(grouped: &ClockGroups, clocks: &mut ClockModel) {
     let found = solve_star(&star, chosen + 1, &spans);
     let against = groups[chosen].hosts.first().map(|host| clocks.hosts[*host].against.clone());
     // Time of the offsets: the same as for the other clocks or, if no message involves the common
-    // clock, when that was first seen.
+    // clock, the first time of that clock.
     let root = groups[chosen].hosts.iter().copied().find(|host| grouped.is_root(*host));
     let at = root.map_or(0, |root| {
         let facts = &grouped.hosts[root];

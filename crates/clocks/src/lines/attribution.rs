@@ -1,10 +1,10 @@
 //! Attribution of a change in the difference of two clocks to one of them.
 //!
 //! When a clock is set, all hosts that communicate with its host see it at the same moment. So of
-//! all clocks that could have made some of the changes, the one that explains most is taken, minus
-//! its partners with messages through that moment and no change; then the changes that it explains
-//! are removed, and so on. Among equals it is the one that the time axis supports (see `segments`),
-//! and never the reference if it can be another.
+//! all clocks that could have made some of the changes, the clock that explains most is chosen;
+//! partners with messages through that moment and no change count against it. Then the changes that
+//! it explains are removed, and so on. Among equals the clock is chosen that the time axis supports
+//! (see `segments`), and the reference only if no other clock can be.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,26 +17,27 @@ use crate::tuning::{MISFIT_NS, SAME_STEP_NS};
 /// A change of one pair, as it would be if one of its clocks had made it.
 #[derive(Clone, Copy, Debug)]
 struct StepCandidate {
-    /// Which change: pair and index.
+    /// The change, by the numbers of its pair of clocks and of the change in it.
     change: (usize, usize),
-    /// The clock that would have made it.
+    /// The clock that would have made the change.
     clock: usize,
-    /// The other one.
+    /// The other clock of the pair.
     partner: usize,
-    /// Bounds of the time of the step, on this clock as if it had never been set.
+    /// Bounds of the time of the step, in nanoseconds on this clock as if it had never been set.
     between: [i64; 2],
-    /// Amount by which the clock would have been set forward.
+    /// Nanoseconds by which the clock would have been set forward.
     jump: i64,
     /// Whether the time axis supports this clock.
     is_likely: bool,
-    /// Number of partners that should have seen it and did not.
+    /// Number of partners that should have seen the step and did not.
     missed: i64,
 }
 
 /// Order of candidates, the most important criterion first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct CandidateRank {
-    /// The number of partners with changes that it explains, minus those that saw nothing.
+    /// The number of partners with changes that the candidate explains, minus those that saw
+    /// nothing.
     support: i64,
     /// Whether the time axis supports this clock.
     is_likely: bool,
@@ -117,7 +118,7 @@ pub(crate) fn attribute_changes(
         if !of_clock[best.clock].iter().any(|candidate| candidate.change == best.change) {
             continue;
         }
-        // Changes explained since can only have lowered it.
+        // Changes that were explained since can only have lowered the rank.
         let now = rank(&best, &of_clock);
         if now < old {
             queue.push((now, number));
@@ -173,7 +174,7 @@ fn step_candidates(
 }
 
 impl StepCandidate {
-    /// Returns whether one setting of the clock explains both.
+    /// Returns whether one setting of the clock explains both changes.
     fn is_same(&self, other: &StepCandidate) -> bool {
         let tolerance = (2.0 * MISFIT_NS) as i64 + (self.jump / 10).saturating_abs();
         self.clock == other.clock
@@ -196,8 +197,8 @@ impl StepCandidate {
     }
 }
 
-/// Returns the time that the first or the second clock of a pair would show at a time on the pair's
-/// axis, if it had never been set.
+/// Returns the time, in nanoseconds, that the first or the second clock of a pair would show at the
+/// time `at` on the pair's axis, if it had never been set.
 fn on_clock(segments: &DifferenceSegments, is_second: bool, at: f64) -> i64 {
     let DifferenceSegments { second, origin, ref lines, .. } = *segments;
     let axis = origin.at.saturating_add(at as i64);

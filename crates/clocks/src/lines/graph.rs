@@ -23,21 +23,22 @@ pub(crate) struct PieceNode {
 /// The messages between two nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct PieceEdge {
-    /// The nodes with the times `a` and `b` of the marks.
+    /// The nodes with the times `a` and `b` of the timestamp pairs.
     pub(crate) nodes: [usize; 2],
     pub(crate) timestamps: Vec<TimestampPair>,
 }
 
-/// The graph.
+/// The graph of all clocks: nodes, edges, and the origin of common time.
 #[derive(Clone, Debug)]
 pub(crate) struct ClockGraph {
     pub(crate) nodes: Vec<PieceNode>,
     pub(crate) edges: Vec<PieceEdge>,
     /// The edges of each node.
     pub(crate) of_node: Vec<Vec<usize>>,
-    /// Amount by which the clock was set forward before each node's piece, since its first piece.
+    /// Nanoseconds by which the clock was set forward before each node's piece, since its first
+    /// piece.
     jumps: Vec<i64>,
-    /// The common time that lines are relative to: a time of the reference.
+    /// The common time that lines are relative to: a time of the reference clock, in nanoseconds.
     pub(crate) origin: i64,
 }
 
@@ -51,20 +52,21 @@ pub(crate) struct ClockRate {
 }
 
 impl ClockRate {
-    /// Returns the common time, since `origin`, at which the clock shows `time`.
+    /// Returns the common time, in nanoseconds since `origin`, at which the clock shows `time`.
     pub(crate) fn common_time(&self, origin: i64, time: i64) -> f64 {
         let shown = time.saturating_sub(origin).saturating_sub(self.offset);
         (shown as f64 - self.rest) / (1.0 + self.skew)
     }
 
-    /// Returns the time that the clock shows at a common time.
+    /// Returns the time that the clock shows at the common time `at`, in nanoseconds.
     pub(crate) fn shown_time(&self, origin: i64, at: i64) -> i64 {
         let elapsed = at.saturating_sub(origin);
         let gained = (self.rest + self.skew * elapsed as f64).round() as i64;
         at.saturating_add(self.offset).saturating_add(gained)
     }
 
-    /// Returns by how much the clock is ahead of `other`, at a common time since the origin.
+    /// Returns by how many nanoseconds the clock is ahead of `other`, at the common time `at`, in
+    /// nanoseconds since the origin.
     pub(crate) fn ahead_of(&self, at: f64, other: &ClockRate) -> f64 {
         let offset = self.offset.saturating_sub(other.offset) as f64;
         offset + self.rest - other.rest + (self.skew - other.skew) * at
@@ -237,7 +239,7 @@ impl PieceEdge {
     }
 }
 
-/// Rates with some total order, for the queue.
+/// Bits of a [`ClockRate`], which have a total order, for the queue.
 type RateBits = (i64, u64, u64);
 
 impl ClockRate {

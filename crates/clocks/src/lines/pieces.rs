@@ -9,25 +9,26 @@ use crate::tuning::STEP_MARGIN_NS;
 /// A setting of a clock, or a change of its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepTime {
-    /// Bounds of its time, on this clock as if it had never been set, in nanoseconds.
+    /// Bounds of the step's time, on this clock as if it had never been set, in nanoseconds.
     pub(crate) between: [i64; 2],
-    /// Amount by which it was set forward, in nanoseconds.
+    /// Amount by which the clock was set forward, in nanoseconds.
     pub(crate) jump: i64,
 }
 
 /// The pieces of one clock: one more than there are steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClockPieces {
-    /// The first time that the clock showed.
+    /// The first time that the clock showed, in nanoseconds.
     pub(crate) since: i64,
-    /// The last time that it showed.
+    /// The last time that the clock showed, in nanoseconds.
     pub(crate) until: i64,
     /// The steps in the order of time.
     pub(crate) steps: Vec<StepTime>,
 }
 
 impl ClockPieces {
-    /// Creates a clock with these steps and with `shown` as its first and last time.
+    /// Creates the pieces of a clock with these steps and with `shown` as its first and last time,
+    /// in nanoseconds.
     pub(crate) fn new(shown: [i64; 2], mut steps: Vec<StepTime>) -> ClockPieces {
         steps.sort_by_key(|step| (step.between, step.jump));
         ClockPieces { since: shown[0], until: shown[1], steps }
@@ -38,7 +39,7 @@ impl ClockPieces {
         self.steps.len() + 1
     }
 
-    /// Returns the total amount by which the clock was set forward before a piece.
+    /// Returns the nanoseconds by which the clock was set forward before a piece, in all.
     pub(crate) fn shift_before(&self, piece: usize) -> i64 {
         self.steps.iter().take(piece).fold(0, |sum, step| sum.saturating_add(step.jump))
     }

@@ -16,7 +16,8 @@ pub(crate) struct EdgeBounds {
     pub(crate) nodes: [usize; 2],
     pub(crate) above: Vec<BoundPoint>,
     pub(crate) below: Vec<BoundPoint>,
-    /// When the first and the last of its messages were sent.
+    /// When the first and the last of the edge's messages were sent, in nanoseconds since the
+    /// graph's origin.
     pub(crate) times: [f64; 2],
 }
 
@@ -62,7 +63,7 @@ impl EdgeBounds {
 }
 
 /// Corrects `rates` so that they explain all messages. `order` is the order of the nodes; the first
-/// is the reference and stays as it is; `bounded` are those that are bounded on both sides.
+/// is the reference and stays as it is; `bounded` are the nodes that are bounded on both sides.
 pub(crate) fn refine_rates(
     graph: &ClockGraph,
     rates: &mut [Option<ClockRate>],

@@ -9,14 +9,15 @@ use crate::lines::uncertainty::{LineUncertainty, find_bounded, line_uncertaintie
 use crate::pairs::pair::ClockPair;
 use crate::pairs::segments::{DifferenceSegments, find_segments};
 
-/// All clocks, solved.
+/// The lines of all clocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SolvedClocks {
-    /// The clock that is the common one.
+    /// Number of the common clock.
     pub(crate) reference: usize,
-    /// Each clock; `None` if it had no messages with any other.
+    /// The line of each clock; `None` if it had no messages with any other.
     pub(crate) clocks: Vec<Option<SolvedClock>>,
-    /// For each pair the marks that contradict the others, by their indices in order.
+    /// For each pair of clocks the timestamp pairs that contradict the others, by their indices in
+    /// order.
     pub(crate) strays: Vec<Vec<usize>>,
 }
 
@@ -44,9 +45,9 @@ impl SolvedClock {
     }
 }
 
-/// Solves `clocks` clocks by their `pairs`. The reference is the one given, or else the best
-/// connected. The uncertainty of a clock is that over the time in which it had messages or, if
-/// `spans` has one for it, over that time of the clock.
+/// Finds the lines of `clocks` clocks by their `pairs`. The reference is the given clock, or else
+/// the best connected one. The uncertainty of a clock holds for the time in which it had messages
+/// or, if `spans` has a range of the clock's time for it, for that range.
 pub(crate) fn solve_clocks(
     pairs: &[ClockPair],
     clocks: usize,

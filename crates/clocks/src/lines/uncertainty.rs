@@ -1,9 +1,9 @@
 //! Bounds on the error of each line.
 //!
 //! Along a path of the graph from the reference, a node's line can be off by no more than the sum
-//! of the freedom of each edge; of all paths the one with the least sum holds, in each direction
-//! (up and down) another. That is not a likely error but one that cannot be exceeded, if clocks are
-//! as straight as assumed: the truth is one of the lines that explain all messages.
+//! of the freedom of each edge; the path with the least sum gives the bound, one path for each
+//! direction (up and down). This is not a likely error but one that cannot be exceeded, if clocks
+//! are as straight as assumed: the truth is one of the lines that explain all messages.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,11 +16,13 @@ use crate::tuning::UNCERTAINTY_TIMES;
 /// The uncertainty of a node's line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LineUncertainty {
-    /// In nanoseconds, while it had messages; infinite if it is bounded on one side only.
+    /// Uncertainty of the offset in nanoseconds, while the node had messages; infinite if the line
+    /// is bounded on one side only.
     pub(crate) offset: f64,
-    /// As a ratio.
+    /// Uncertainty of the skew, as a ratio.
     pub(crate) skew: f64,
-    /// When its first and its last message was sent, since the graph's origin on the common clock.
+    /// When the node's first and last message were sent, in nanoseconds since the graph's origin on
+    /// the common clock.
     pub(crate) times: [f64; 2],
 }
 
@@ -60,7 +62,7 @@ pub(crate) fn find_bounded(graph: &ClockGraph, reference: usize) -> Vec<bool> {
 }
 
 /// Returns the uncertainties of the lines `rates`, relative to the node `reference`, over the time
-/// of their messages or, for clocks with a span, over their own of `spans`.
+/// of their messages or, for clocks with a span in `spans`, over that span.
 pub(crate) fn line_uncertainties(
     graph: &ClockGraph,
     rates: &[Option<ClockRate>],
@@ -150,8 +152,8 @@ fn sample_times(times: &[[f64; 2]]) -> Vec<f64> {
     (0..UNCERTAINTY_TIMES).map(|number| first + step * number as f64).collect()
 }
 
-/// Returns for each node the greatest distance from the reference, up or down, if each edge allows
-/// the range `room`: the least sum over all paths.
+/// Returns for each node the greatest error of its line's offset or slope relative to the
+/// reference, up or down, if each edge allows the range `room` of it: the least sum over all paths.
 fn farthest_distances(
     graph: &ClockGraph,
     edges: &[(EdgeBounds, FittedLine)],
@@ -191,7 +193,7 @@ fn farthest_distances(
 }
 
 /// Raises the uncertainties of two nodes if a message between them still arrives before it was sent
-/// by more than these.
+/// by more than their sum.
 fn cover_violations(
     edges: &[(EdgeBounds, FittedLine)],
     reference: usize,

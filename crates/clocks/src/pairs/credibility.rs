@@ -10,8 +10,8 @@
 use crate::pairs::pair::{AxisOrigin, TimestampPair, fit_marks};
 use crate::tuning::{MAX_SLACK_RATIO, MIN_PIECE_PAIRS, MISFIT_NS};
 
-/// Returns whether each piece is credible. They are of one pair, on one axis; the one with most
-/// marks is credible in any case.
+/// Returns whether each piece is credible. The pieces are of one pair of clocks, on one axis; the
+/// piece with most timestamp pairs is credible in any case.
 pub(crate) fn credible_pieces(
     pieces: &[Vec<TimestampPair>],
     second: bool,
@@ -30,7 +30,7 @@ pub(crate) fn credible_pieces(
     pieces.iter().enumerate().map(is_believed).collect()
 }
 
-/// Returns how much room the messages leave the line in the middle of their time, in nanoseconds;
+/// Returns the slack that the messages leave the line in the middle of their time, in nanoseconds;
 /// infinite if they have one direction only.
 fn line_slack(piece: &[TimestampPair], second: bool, origin: AxisOrigin) -> f64 {
     let Some(fit) = fit_marks(piece.iter(), second, origin).filter(|fit| fit.is_two_sided()) else {
@@ -69,7 +69,7 @@ mod tests {
     fn messages_in_both_directions_make_a_credible_piece() {
         let before = exchange_pairs(0, 100, 0, [MS, MS]);
         assert!(is_believed([before.clone(), exchange_pairs(HOUR, 4, HOUR, [MS, MS])]));
-        // They leave 40 ms, the others 2.
+        // These messages leave a slack of 40 ms, the others of 2 ms.
         assert!(is_believed([before.clone(), exchange_pairs(HOUR, 2, HOUR, [30 * MS, 10 * MS])]));
         assert!(!is_believed([before, exchange_pairs(HOUR, 1, HOUR, [MS, MS])]));
     }

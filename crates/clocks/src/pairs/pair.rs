@@ -1,10 +1,10 @@
 //! Pairs of clocks: the messages with least delay in both directions, as timestamps on both clocks.
 //!
 //! A message is a moment on both clocks: one was read when it was sent, the other later, when it
-//! was received. So the difference of the clocks, second minus first, is at most that of the two
-//! times for a message from the first to the second, and at least that for a message back. The
-//! choice of the clock for the time axis makes no difference to that, and none to the lines; it
-//! does if one of the clocks is set.
+//! was received. So the difference of the clocks, second minus first, is at most the difference of
+//! the two times for a message from the first to the second, and at least that for a message back.
+//! The choice of the clock for the time axis changes neither these bounds nor the lines, unless one
+//! of the clocks is set.
 
 use crate::pairs::region::{BoundPoint, FittedLine, LineBounds};
 use crate::samples::DelayMinima;
@@ -18,17 +18,16 @@ pub(crate) struct TimestampPair {
     /// Time on the second clock, in nanoseconds.
     pub(crate) b: i64,
     /// Whether the message went from the first to the second host, so that the difference is at
-    /// most
-    /// `b - a`; otherwise it is at least `b - a`.
+    /// most `b - a`; otherwise it is at least `b - a`.
     pub(crate) above: bool,
 }
 
 /// Two clocks and the messages between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClockPair {
-    /// The first clock, the one with the lower number.
+    /// Number of the first clock, which is the lower one.
     pub(crate) a: usize,
-    /// The second clock.
+    /// Number of the second clock.
     pub(crate) b: usize,
     /// Number of messages from the first to the second, and back.
     pub(crate) messages: [u64; 2],
@@ -73,9 +72,9 @@ pub(crate) fn binding_marks(fit: &FittedLine, origin: AxisOrigin) -> Vec<Timesta
 /// Origin of times and differences, in nanoseconds, so that they fit into an `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AxisOrigin {
-    /// A time on the axis.
+    /// A time on the axis, in nanoseconds.
     pub(crate) at: i64,
-    /// A difference of the clocks.
+    /// A difference of the clocks, in nanoseconds.
     pub(crate) difference: i64,
 }
 
@@ -89,7 +88,8 @@ impl AxisOrigin {
     }
 }
 
-/// Fits the line that the difference of the clocks follows over the time of one of them.
+/// Fits the line that the difference of the clocks follows over the time of one of them: of the
+/// `second`, or of the first. `None` if no line fits.
 pub(crate) fn fit_marks<'a>(
     marks: impl Iterator<Item = &'a TimestampPair>,
     second: bool,

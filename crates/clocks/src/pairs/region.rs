@@ -1,8 +1,9 @@
 //! The feasible region: all lines that a pair of clocks may follow, given their messages.
 //!
 //! The difference of two clocks, over time, is a line. No message arrives before it was sent, so
-//! the line lies under each (received - sent) of the messages there and over each (sent - received)
-//! of those back. In the plane of a line's two parameters each message cuts off a half-plane, and
+//! the line lies under each (received - sent) of the messages from the first to the second and over
+//! each (sent - received) of the messages back. In the plane of a line's two parameters each
+//! message cuts off a half-plane, and
 //! the remainder is a convex polygon: any line in it explains all messages, and its width at a time
 //! is the uncertainty of the difference then. Its centroid is the estimate: the middle, where the
 //! least delays there and back are equal (Paxson's assumption). If no line fits, the bounds are
@@ -143,8 +144,8 @@ impl LineBounds {
         })
     }
 
-    /// Returns the room between the bounds at `at` for lines with this slope: below it and above
-    /// it.
+    /// Returns the bounds on the difference at `at` for lines with this slope: the lower and the
+    /// upper one.
     fn slack_at(&self, slope: f64, at: f64) -> [f64; 2] {
         let shifted = |point: &BoundPoint| point.value - slope * (point.at - at);
         let low = self.below.iter().map(shifted).fold(f64::MIN, f64::max);
@@ -152,8 +153,9 @@ impl LineBounds {
         [low, high]
     }
 
-    /// Returns the greatest room that lines with one slope have, and that slope. The room is a
-    /// concave function of the slope with bends at the slopes of edges, so its maximum is at one.
+    /// Returns the greatest slack that lines with one slope have, and that slope. The slack is a
+    /// concave function of the slope with bends at the slopes of edges, so its maximum is at a
+    /// bend.
     fn widest_slope(&self) -> (f64, f64) {
         let at = self.above.first().map_or(0.0, |point| point.at);
         let edges = [&self.above, &self.below].into_iter().flat_map(|points| {

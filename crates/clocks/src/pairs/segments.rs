@@ -1,13 +1,14 @@
 //! Splits the difference of two clocks that is no single line, because one of them was set, or made
 //! to run at another rate.
 //!
-//! Marks are taken in order of time as long as one line explains them, within [`MISFIT_NS`]; when
-//! none does any more, something has changed. That is the latest possible time of the change; the
-//! same from the other end gives the earliest. A mark that contradicts both earlier and later ones
-//! is a message that was matched wrongly, and is left out.
+//! Timestamp pairs are added in order of time as long as one line explains them, within
+//! [`MISFIT_NS`]; when no line does any more, something has changed. That is the latest possible
+//! time of the change; adding the timestamp pairs from the last to the first gives the earliest. A
+//! timestamp pair that contradicts both earlier and later ones is of a message that was matched
+//! wrongly, and is left out.
 //!
-//! A clock that is set makes its own time jump, so the marks are ordered by the clock of the two
-//! that gives the fewest pieces and, of equals, the least time.
+//! A clock that is set makes its own time jump, so the timestamp pairs are ordered by the clock of
+//! the two that gives the fewest pieces and, of equals, the least time.
 
 use crate::pairs::credibility::credible_pieces;
 use crate::pairs::pair::{AxisOrigin, ClockPair, TimestampPair, binding_marks, fit_marks};
@@ -16,7 +17,8 @@ use crate::tuning::{
     CONFIRMING_MARKS, LOOK_AHEAD, MAX_SKEW, MISFIT_NS, NOTABLE_STEP_NS, STRAY_PASSES,
 };
 
-/// More than any two clocks differ by, relative to their first difference: about four months.
+/// More nanoseconds than any two clocks differ by, relative to their first difference: about four
+/// months.
 const FAR: f64 = 1e16;
 
 /// The difference of two clocks, piece by piece.
@@ -28,20 +30,20 @@ pub(crate) struct DifferenceSegments {
     pub(crate) is_sure: bool,
     /// Origin of times and differences.
     pub(crate) origin: AxisOrigin,
-    /// The lines.
+    /// The line of each piece.
     pub(crate) lines: Vec<StraightLine>,
-    /// Between the lines: the latest mark that is surely before the change and the first that is
-    /// surely after it.
+    /// Between the lines: the time of the latest timestamp pair that is surely before the change
+    /// and of the first that is surely after it, in nanoseconds since the origin.
     pub(crate) breaks: Vec<[f64; 2]>,
-    /// Marks that contradict the others, by their index in the pair.
+    /// Timestamp pairs that contradict the others, by their index in the pair of clocks.
     pub(crate) strays: Vec<usize>,
-    /// If there is one line only, the marks that bound it tightly; else empty.
+    /// If there is one line only, the timestamp pairs that bound it tightly; else empty.
     pub(crate) binding: Vec<TimestampPair>,
-    /// From the first to the last mark.
+    /// Time from the first to the last timestamp pair, in nanoseconds.
     span: f64,
 }
 
-/// Finds the pieces of a pair.
+/// Finds the pieces of the difference of a pair of clocks.
 pub(crate) fn find_segments(pair: &ClockPair) -> DifferenceSegments {
     let origin = AxisOrigin::from_marks(&pair.timestamps, false);
     if let Some(fit) =
@@ -70,7 +72,7 @@ pub(crate) fn find_segments(pair: &ClockPair) -> DifferenceSegments {
 }
 
 impl DifferenceSegments {
-    /// Returns by how much the difference of the clocks jumps at each break.
+    /// Returns by how many nanoseconds the difference of the clocks jumps at each break.
     pub(crate) fn jump_sizes(&self) -> impl Iterator<Item = f64> {
         self.breaks.iter().zip(self.lines.windows(2)).map(|(between, lines)| {
             let middle = 0.5 * (between[0] + between[1]);
@@ -87,7 +89,7 @@ fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
     let at = |place: usize| marks[place].as_bound(second, origin).at;
     let span =
         order.last().map_or(0.0, |last| at(*last)) - order.first().map_or(0.0, |first| at(*first));
-    // Each pass leaves out contradicting marks, and pieces that are not credible.
+    // Each pass leaves out contradicting timestamp pairs, and pieces that are not credible.
     for _ in 0..STRAY_PASSES {
         let (begins, mut useless) = split_pieces(marks, &order, second, origin);
         let cuts: Vec<usize> = [0].into_iter().chain(begins).chain([order.len()]).collect();
@@ -117,7 +119,8 @@ fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
     let (mut starts, _) = split_pieces(marks, &reversed, second, origin);
     starts.reverse();
     let starts: Vec<usize> = starts.iter().map(|start| order.len() - start).collect();
-    // `starts` are the first marks after the earliest time, `ends` those after the latest.
+    // `starts` are the first timestamp pairs after the earliest time, `ends` those after the
+    // latest.
     let agree =
         starts.len() == ends.len() && starts.iter().zip(&ends).all(|(start, end)| start <= end);
     let starts = if agree { &starts } else { &ends };
@@ -127,7 +130,7 @@ fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
     for piece in 0..=breaks.len() {
         let begin = piece.checked_sub(1).map_or(0, |before| breaks[before][1]);
         let end = breaks.get(piece).map_or(order.len(), |next| next[0] + 1);
-        // If the certain part is empty, the whole possible part.
+        // The part that is certain to be of the piece or, if it is empty, the part that may be.
         let range = if begin < end { begin..end } else { piece_range(&breaks, piece, order.len()) };
         let of_piece = order[range].iter().map(|place| &marks[*place]);
         lines.push(
@@ -153,8 +156,8 @@ fn piece_range(breaks: &[[usize; 2]], piece: usize, all: usize) -> std::ops::Ran
     begin..breaks.get(piece).map_or(all, |next| next[1]).max(begin)
 }
 
-/// Returns the begins of new pieces (indices into `order`), with as many marks in each as one line
-/// explains, and marks that contradict.
+/// Returns the begins of new pieces (indices into `order`), with as many timestamp pairs in each as
+/// one line explains, and the timestamp pairs that contradict.
 fn split_pieces(
     marks: &[TimestampPair],
     order: &[usize],
