@@ -37,7 +37,7 @@ use crate::tuning::CATEGORY_PARTITIONS;
 pub struct PeriodTotals {
     /// Number of requests.
     pub requests: u64,
-    /// Sum of their probabilities.
+    /// Sum of the requests' probabilities.
     pub expected: f64,
     /// Sum of the probabilities of the requests with a response time.
     pub timed: f64,

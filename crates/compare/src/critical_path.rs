@@ -93,8 +93,8 @@ impl CriticalPath {
         let mut share = StepShare { own: 0, network: (first - begin) + (end - time) };
         let range = self.begins[place as usize] as usize..self.begins[place as usize + 1] as usize;
         for (child, child_begin, child_end) in &self.children[range] {
-            // A child that continues after that is not waited for, unless it exceeds the end by so
-            // little that clock errors may explain it.
+            // A child that continues after the end of the step is not waited for, unless it exceeds
+            // the end by so little that clock errors may explain it.
             let over = child_end.saturating_sub(time);
             let is_on =
                 over > 0 && over.saturating_mul(10) > child_end.saturating_sub(*child_begin);

@@ -12,8 +12,8 @@ pub struct RequestObservation {
     pub weight: f32,
     /// Response time of the request in nanoseconds; NaN if it is not known.
     pub response: f32,
-    /// For each place of its category, the time on the critical path of the node itself and of the
-    /// network, in nanoseconds.
+    /// For each place of the request's category, the time on the critical path of the node itself
+    /// and of the network, in nanoseconds.
     pub shares: Vec<f32>,
 }
 

@@ -12,7 +12,7 @@ use crate::tuning::WINDOWS;
 pub struct RequestKind {
     /// Caller, and node and operation of the root.
     pub names: [NameId; 3],
-    /// Indices of its categories.
+    /// Indices of the kind's categories.
     pub categories: Vec<usize>,
     /// Number of requests in each period.
     pub counts: [f64; 2],

@@ -29,7 +29,8 @@ pub(crate) const MIN_TESTED: usize = 10;
 /// their times. Chosen, not measured.
 pub(crate) const MIN_EXECUTIONS: u64 = 5;
 
-/// Level of each test by the paper's rule. The paper does not state its own; this is the usual one.
+/// Level of each test by the paper's rule. The paper does not state its level; this is the usual
+/// level.
 pub(crate) const PAPER_LEVEL: f64 = 0.05;
 
 /// Rounding unit of times by the paper's rule, in nanoseconds (Spectroscope, 4.2.1).
@@ -114,7 +115,8 @@ pub(crate) const MAX_DEPTH: usize = 3;
 /// Minimum weight of a leaf of a decision tree, in requests. Chosen, not measured.
 pub(crate) const MIN_LEAF: f64 = 5.0;
 
-/// Maximum number of texts of a parameter: with more it is an identifier. Chosen, not measured.
+/// Maximum number of texts of a parameter: a parameter with more texts is an identifier. Chosen,
+/// not measured.
 pub(crate) const MAX_TEXTS: usize = 256;
 
 /// Level of the test of a split, with all candidates taken together. Chosen, not measured.

@@ -77,7 +77,7 @@ impl DataPath {
         self.path.extension()
     }
 
-    /// The path as text, for messages and comparisons. Opening it by this follows links.
+    /// The path as text, for messages and comparisons. Opening the file by this path follows links.
     pub fn as_path(&self) -> &Path {
         &self.path
     }

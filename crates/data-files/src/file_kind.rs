@@ -56,7 +56,7 @@ impl fmt::Display for FileKind {
 /// Error of a name below a data directory that is not of the requested kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkError {
-    /// The name in its directory.
+    /// Name of the file in its directory.
     pub name: String,
     /// Kind of the file that was found; `None` if the file has other names (hard links), too, and
     /// was to be changed.

@@ -49,8 +49,8 @@ impl DataPath {
         let unfinished = unfinished_name(&name);
         let flags = COMMON | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = openat(&directory, &unfinished, flags, Mode::from_raw_mode(mode))?;
-        // The lock shows other commands that the file is still being written. It is released with
-        // the descriptor.
+        // The lock shows other commands that the file is still being written. The lock is released
+        // with the descriptor.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         Ok(NewFile { file: File::from(file), directory, name, unfinished: Some(unfinished) })
     }

@@ -19,7 +19,7 @@ pub(crate) const COMMON: OFlags = OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(
 pub(crate) struct EntryLocation {
     pub(crate) directory: OwnedFd,
     pub(crate) name: OsString,
-    /// Whether a link of that name may be followed, because the user named it.
+    /// Whether a link with this name may be followed, because the user named it.
     pub(crate) is_trusted: bool,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// microseconds (`collector::writers`); another user's could last 45 s.
 pub(crate) const LEASE_TRIES: u32 = 20;
 
-/// Pause between two of these attempts.
+/// Pause between two attempts to open a file with a lease.
 pub(crate) const LEASE_PAUSE: Duration = Duration::from_millis(5);
 
 /// Number of random bytes in the name of a new file: 2^64 names cannot be made in advance.

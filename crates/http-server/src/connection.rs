@@ -23,7 +23,7 @@ pub(crate) struct ServerConnection {
 
 #[derive(Debug)]
 enum ConnectionState {
-    /// The head of its request is being read.
+    /// The head of the request is being read.
     Reading(Vec<u8>),
     /// The request waits for its answer.
     Waiting,
@@ -65,7 +65,7 @@ impl ServerConnection {
         Ok(ServerConnection { stream, peer, end, state: ConnectionState::Reading(Vec::new()) })
     }
 
-    /// The events to poll for on its socket.
+    /// The events to poll for on the connection's socket.
     pub(crate) fn waits_for(&self) -> PollFlags {
         match self.state {
             ConnectionState::Reading(_) | ConnectionState::Leaving => PollFlags::IN,
@@ -74,7 +74,8 @@ impl ServerConnection {
         }
     }
 
-    /// Time until its deadline, at `now`. While the answer is computed, there is no deadline.
+    /// Time from `now` until the connection's deadline. While the answer is computed, there is no
+    /// deadline.
     pub(crate) fn time_left(&self, now: Instant) -> Duration {
         match self.state {
             ConnectionState::Waiting => Duration::MAX,
@@ -82,7 +83,7 @@ impl ServerConnection {
         }
     }
 
-    /// Sets its deadline.
+    /// Sets the deadline of the connection.
     pub(crate) fn wait_until(&mut self, end: Instant) {
         self.end = end;
     }
@@ -106,7 +107,7 @@ impl ServerConnection {
         let _ = self.write_answer();
     }
 
-    /// Whether its request has not arrived yet.
+    /// Whether the request has not arrived yet.
     pub(crate) fn is_reading(&self) -> bool {
         matches!(self.state, ConnectionState::Reading(_))
     }

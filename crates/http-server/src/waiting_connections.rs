@@ -99,7 +99,7 @@ impl<T> WaitingConnections<T> {
         self.guests.len()
     }
 
-    /// Whether there are none.
+    /// Whether no connection is waiting.
     pub fn is_empty(&self) -> bool {
         self.guests.is_empty()
     }

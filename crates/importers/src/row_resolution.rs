@@ -117,7 +117,7 @@ impl RowResolver<'_> {
         writer.finish()
     }
 
-    /// Does the same as [`FileCopies`], for the row with that number.
+    /// Whether the row with this number is a copy that is left out, as [`FileCopies`] decides.
     fn is_left_out(
         &self,
         message: &Message,

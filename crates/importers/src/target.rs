@@ -39,7 +39,7 @@ pub(crate) struct MessageTarget {
     conversations: Conversations,
     /// Number after all flow numbers of the table.
     next_flow: i64,
-    /// Runs of each file, if there are several.
+    /// Runs of messages of each file, if there are several files.
     runs: Option<DirectionRuns>,
     /// Number of the first message of each file.
     files: Vec<u64>,
@@ -116,8 +116,8 @@ impl MessageTarget {
         Ok(self.nodes.push(node))
     }
 
-    /// Thread of that name: its number, or a negative number for another text, which cannot be a
-    /// real thread id.
+    /// Number of the thread with this name: its id, or a negative number for another text, which
+    /// cannot be a real thread id.
     pub(crate) fn thread_number(
         &mut self,
         file: &Path,

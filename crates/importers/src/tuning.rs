@@ -66,8 +66,8 @@ pub(crate) const MAX_HELD_CHUNKS: usize = 16;
 /// Share of another sniffer's traffic of a node with which a sniffer counts as seeing as much: a
 /// few packets are lost.
 pub(crate) const AS_MUCH_SHARE: f64 = 0.98;
-/// Maximum number of services of a host. A host with more ports is one node: they are its own ends
-/// of connections.
+/// Maximum number of services of a host. A host with more ports is one node: the ports are its own
+/// ends of connections.
 pub(crate) const MAX_SERVICES: usize = 32;
 /// Maximum number of hosts that get logs. Further ones are untraced peers.
 pub(crate) const MAX_HOSTS: usize = 10_000;
@@ -89,7 +89,7 @@ pub(crate) const MAX_CALLS: usize = 1 << 19;
 /// begin in the middle of a call.
 pub(crate) const PORT_CLASS_WEIGHT: f64 = 1.2;
 /// Weight in nats of an end that always receives the first data and never sends it; half of the
-/// difference to an end that always sends it.
+/// difference to an end that always sends the first data.
 pub(crate) const SPEAKS_FIRST_WEIGHT: f64 = 0.5;
 /// Number of peers with which a port counts as fixed, whatever its number is.
 pub(crate) const SHARED_BY_MANY: u32 = 3;

@@ -10,7 +10,7 @@ use crate::silent_turn::role_of_speaker;
 use crate::tuning::OPENING_TURNS;
 use crate::{http, http2};
 
-/// Conversation of one flow. It holds some KiB at most.
+/// Conversation of one flow. A conversation takes some KiB of memory at most.
 pub struct Conversation(ConversationState);
 
 enum ConversationState {
@@ -91,7 +91,7 @@ impl Conversation {
         };
     }
 
-    /// Gives the opening to the first protocol that recognises it.
+    /// Passes the opening to the first protocol that recognises it.
     fn recognise_protocol(&mut self, out: &mut Vec<SpokenOperation>) {
         let ConversationState::Unknown(opening) = &self.0 else { return };
         if opening.turn_count() > OPENING_TURNS {

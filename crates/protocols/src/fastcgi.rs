@@ -107,7 +107,7 @@ impl MessageParser for FastCgi {
         ParseStep::Skip(8 + u64::from(length) + u64::from(padding))
     }
 
-    /// The server responds, so the parameters of its requests are complete.
+    /// The server responds, so the parameters of the client's requests are complete.
     fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         if speaker == FlowSpeaker::Server {
             self.emit_all_requests(out);

@@ -59,7 +59,7 @@ pub struct FlowSnippet<'a> {
     pub continues: bool,
     /// Whether the snippet has the first bytes that this side sent after the other side did.
     pub begins_turn: bool,
-    /// Whether further bytes of the same head or turn were left out after these.
+    /// Whether further bytes of the same head or turn were left out after the snippet.
     pub cut: bool,
     /// Whether the bytes are a whole datagram.
     pub datagram: bool,

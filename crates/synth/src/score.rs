@@ -47,8 +47,8 @@ pub struct LinkScore {
     pub confidence: LinkConfidence,
     /// Missed and false paths.
     pub paths: FalsePaths,
-    /// Of the N most frequent true patterns, how many are not among the N most frequent inferred
-    /// ones.
+    /// For each N, the numbers of the N most frequent true patterns that are not among the N most
+    /// frequent inferred ones.
     pub top_n_omission: Vec<PatternOmission>,
 }
 

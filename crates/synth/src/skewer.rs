@@ -13,7 +13,7 @@ use crate::synthetic_import;
 pub struct SkewedClock {
     /// The host.
     pub host: String,
-    /// Offset at [`TraceSkew::at`]: nanoseconds that it is ahead.
+    /// Offset at [`TraceSkew::at`]: nanoseconds by which the clock is ahead.
     pub offset: i64,
     /// Skew: rate at which the clock runs ahead, in millionths.
     pub skew_ppm: f64,
@@ -38,7 +38,8 @@ pub struct TraceSkew {
 }
 
 impl SkewedClock {
-    /// Time that the clock shows at the true time `time`; at `at` it is off by its offset.
+    /// Time that the clock shows at the true time `time`, in nanoseconds; at the time `at` the
+    /// clock is off by its offset.
     fn shown_time(&self, time: i64, at: i64) -> i64 {
         let passed = time.saturating_sub(at);
         time.saturating_add(self.offset)

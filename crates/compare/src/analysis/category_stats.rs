@@ -13,9 +13,9 @@ use crate::tuning::WINDOWS;
 pub struct CategoryStats {
     /// Key of the category.
     pub key: CategoryKey,
-    /// The structure that its requests have in common.
+    /// The structure that the category's requests have in common.
     pub structure: CategoryStructure,
-    /// Number of its requests in each period, as the sum of their probabilities.
+    /// Number of the category's requests in each period, as the sum of their probabilities.
     pub counts: [f64; 2],
     /// Number of the category's requests in each window of each period.
     pub windows: [[f64; WINDOWS]; 2],
@@ -26,7 +26,7 @@ pub struct CategoryStats {
 }
 
 impl CategoryStats {
-    /// The statistics of these observations.
+    /// The statistics of the category with these observations.
     pub fn from_observations(
         key: CategoryKey,
         structure: CategoryStructure,

@@ -26,7 +26,7 @@ pub struct CategoryHop {
 }
 
 impl CategoryHop {
-    /// The increase of its mean in the second period, in nanoseconds.
+    /// The increase of the hop's mean in the second period, in nanoseconds.
     pub fn change(&self) -> f64 {
         self.samples[1].moments.mean - self.samples[0].moments.mean
     }

@@ -28,8 +28,8 @@ const MIN_NS: f64 = 1_000.0;
 const LIKELY: f64 = 0.5;
 
 impl PeriodSample {
-    /// The sample of observations, each a value, its weight and its window. `scales` are the ones
-    /// of the period.
+    /// The sample of observations, each a value, its weight and its window. `scales` are the scales
+    /// of the period's windows.
     pub fn from_observations(
         observations: impl IntoIterator<Item = (f32, f32, usize)>,
         scales: [usize; 4],

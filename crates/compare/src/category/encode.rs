@@ -32,11 +32,11 @@ pub struct CategoryEncoder<'n> {
 /// Facts about a step while its request is encoded.
 #[derive(Clone, Copy, Debug, Default)]
 struct EncodedStep {
-    /// The nearest shown step above it, or [`NONE`].
+    /// The nearest shown step above the step, or [`NONE`].
     parent: u32,
     is_shown: bool,
     hash: u128,
-    /// Number of its group of concurrent siblings.
+    /// Number of the step's group of concurrent siblings.
     group: u32,
     /// Whether the step is a repetition of the call before it.
     is_repetition: bool,

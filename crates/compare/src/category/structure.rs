@@ -21,7 +21,7 @@ pub struct StepSymbol {
 /// A step of all requests of a category.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CategoryPlace {
-    /// Place of the step that calls it; `None` for the root.
+    /// Place of the calling step; `None` for the root.
     pub parent: Option<u32>,
     /// The operation.
     pub symbol: StepSymbol,

@@ -17,7 +17,7 @@ pub struct ZoomLevel {
     pub races: bool,
 }
 
-/// A zoom level with the numbers of its names.
+/// A zoom level, with the numbers of the names in it.
 #[derive(Clone, Debug)]
 pub(super) struct ShownSteps {
     components: bool,

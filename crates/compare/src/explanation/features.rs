@@ -42,7 +42,7 @@ pub(super) enum FeatureValue {
 }
 
 impl RequestFeature {
-    /// The name by which a user leaves it out.
+    /// The name by which a user leaves the feature out.
     pub(super) fn name(&self) -> &str {
         match self {
             RequestFeature::OpenRequests => "open_requests",
@@ -60,7 +60,7 @@ impl RequestFeature {
 }
 
 impl RequestFeature {
-    /// Whether its texts are identifiers.
+    /// Whether the feature's texts are identifiers.
     pub(super) fn is_identifier(&self) -> bool {
         matches!(self, RequestFeature::Step(_, StepFeature::Parameter(name)) if is_name(name))
     }

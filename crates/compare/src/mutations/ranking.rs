@@ -14,7 +14,7 @@ use crate::statistics::WeightedMoments;
 pub enum MutationKind {
     /// The response times of the category change.
     ResponseTime {
-        /// The hops that cause it, in descending order of change.
+        /// The hops that cause the change, in descending order of change.
         hops: Vec<HopChange>,
     },
     /// The category has more of the requests of its kind.

@@ -24,9 +24,9 @@ pub struct TimeChange {
 /// A hop with changed times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HopChange {
-    /// Index of the hop in its category.
+    /// Index of the hop in the category.
     pub hop: usize,
-    /// Increase of its mean, in nanoseconds.
+    /// Increase of the hop's mean, in nanoseconds.
     pub change: f64,
     /// Probability of so different samples, adjusted for all hops of the category.
     pub adjusted: f64,

@@ -16,7 +16,7 @@ use crate::tuning::PAPER_THRESHOLD;
 pub struct RateChange {
     /// Index of the category.
     pub category: usize,
-    /// Index of its kind.
+    /// Index of the category's kind.
     pub kind: usize,
     /// Shares of the category in the kind's requests in both periods, from 0 to 1.
     pub shares: [f64; 2],
@@ -27,7 +27,7 @@ pub struct RateChange {
 }
 
 impl RateChange {
-    /// Increase of its share, from -1 to 1.
+    /// Increase of the category's share, from -1 to 1.
     pub fn change(&self) -> f64 {
         self.shares[1] - self.shares[0]
     }

@@ -9,7 +9,7 @@ use crate::comparison::Comparison;
 /// A place of a category.
 #[derive(Clone, Debug, Serialize)]
 pub struct TreePlace {
-    /// Place of its parent; `None` for the root.
+    /// Place of the step's parent; `None` for the root.
     pub parent: Option<u32>,
     /// Depth in the tree.
     pub depth: u32,

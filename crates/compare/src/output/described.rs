@@ -14,11 +14,11 @@ use crate::suspects::{EvidenceKind, SiteEvidence, SuspectNode};
 /// A period.
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedPeriod {
-    /// The user's name for it.
+    /// The user's name for the period.
     pub name: String,
     /// Number of requests.
     pub requests: u64,
-    /// Sum of their probabilities.
+    /// Sum of the requests' probabilities.
     pub expected: f64,
     /// Number of requests with a lost root.
     pub torn: u64,
@@ -62,7 +62,7 @@ pub struct DescribedEvidence {
     pub weight: f64,
     /// p-value of the evidence, adjusted for all tests.
     pub adjusted: f64,
-    /// Whether chance does not explain it.
+    /// Whether the change is more than chance explains.
     pub is_sure: bool,
     /// The evidence as a sentence.
     pub sentence: String,
@@ -97,7 +97,7 @@ impl DescribedEvidence {
 pub struct DescribedSuspect {
     /// The node.
     pub node: String,
-    /// Weight of all its evidence.
+    /// Weight of all evidence against the suspect.
     pub weight: f64,
     /// The suspect's share of the weight of all suspects.
     pub share: f64,
@@ -190,7 +190,8 @@ pub struct DescribedMutation {
     pub contribution_ns: f64,
     /// p-value of the mutation, adjusted for all tests.
     pub adjusted: f64,
-    /// Shares of its kind's requests in both periods, if it is structural.
+    /// Shares of the mutation in its kind's requests in both periods, if the mutation is
+    /// structural.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shares: Option<[f64; 2]>,
     /// The category.
@@ -199,8 +200,8 @@ pub struct DescribedMutation {
     pub hops: Vec<DescribedHop>,
     /// Originators, the most similar first.
     pub originators: Vec<DescribedOriginator>,
-    /// What distinguishes its requests from the ones of the first originator, or from its own
-    /// before.
+    /// What distinguishes the mutation's requests from those of the first originator, or from its
+    /// own requests in the first period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<MutationExplanation>,
 }

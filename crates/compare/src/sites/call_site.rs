@@ -70,7 +70,7 @@ pub struct CallSite {
     pub all: ExecutionWeights,
     /// Executions without failed calls; all executions if failures are not recorded.
     pub executions: ExecutionWeights,
-    /// The executions among these that failed.
+    /// The failures among `executions`.
     pub failures: ExecutionWeights,
     /// The executions with a known pattern, by their pattern.
     pub patterns: FxHashMap<CallPattern, ExecutionWeights>,

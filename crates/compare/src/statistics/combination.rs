@@ -8,7 +8,8 @@ use std::f64::consts::PI;
 /// no evidence and count as one half.
 pub fn combine_p_values(tests: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     let variates = tests.into_iter().map(|(p_value, weight)| {
-        // Below that the tangent is 1 / (pi p) to the last digit, and its argument is not.
+        // Below this p-value the tangent is 1 / (pi p) to the last digit, and its argument is not
+        // exact.
         let variate = match p_value {
             ..1e-15 => 1.0 / (PI * p_value.max(1e-300)),
             p_value => ((0.5 - p_value.min(0.5)) * PI).tan(),

@@ -11,7 +11,8 @@ fn entropy_bits(counts: impl IntoIterator<Item = f64> + Clone) -> f64 {
     if all > 0.0 { counts.into_iter().map(of).sum() } else { 0.0 }
 }
 
-/// Information gain and gain ratio of a split into parts, in bits; 0 if it does not divide.
+/// Information gain and gain ratio of a split into parts, in bits; 0 if the split leaves all in one
+/// part.
 pub fn gain_ratio(parts: &[SplitCounts]) -> (f64, f64) {
     let size = |part: &SplitCounts| part[0] + part[1];
     let all: f64 = parts.iter().map(size).sum();

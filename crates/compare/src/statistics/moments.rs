@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct WeightedMoments {
     /// Number of observations.
     pub count: u64,
-    /// Sum of their weights.
+    /// Sum of the observations' weights.
     pub weight: f64,
     /// Mean, in the unit of the observations.
     pub mean: f64,

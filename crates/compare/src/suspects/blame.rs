@@ -15,9 +15,9 @@ use crate::tuning::EDGE_POWER;
 pub struct SuspectNode {
     /// The node.
     pub node: NameId,
-    /// Total weight of its evidence.
+    /// Total weight of the evidence against the node.
     pub weight: f64,
-    /// The evidence, the heaviest first: its index, and its weight against this node.
+    /// The evidence, the heaviest first: the index of each, and its weight against this node.
     pub evidence: Vec<(usize, f64)>,
 }
 

@@ -99,7 +99,7 @@ fn tested_patterns(
 ) -> Vec<ExecutionWeights> {
     let share =
         |counts: &ExecutionWeights| counts.period_sum(0) / all[0] + counts.period_sum(1) / all[1];
-    // Stable: equally frequent ones stay in the order of their calls.
+    // A stable sort: equally frequent patterns stay in the order of their calls.
     let mut counts: Vec<ExecutionWeights> = patterns.iter().map(|(_, counts)| **counts).collect();
     counts.sort_by(|one, other| share(other).total_cmp(&share(one)));
     let rest = counts.split_off(counts.len().min(TESTED_PATTERNS));

@@ -37,7 +37,7 @@ pub enum EvidenceKind {
     Network,
     /// The operation's calls, with the shares of its executions that have them.
     Calls(Vec<CallChange>),
-    /// The share of its executions that fail although none of their calls does.
+    /// The share of the operation's executions that fail although none of their calls does.
     Failures,
 }
 
@@ -67,8 +67,8 @@ pub struct SiteEvidence {
     pub p_value: f64,
     /// The p-value adjusted for all tests of the comparison.
     pub adjusted: f64,
-    /// Whether chance does not explain it. Unsure evidence is only reported in addition to sure
-    /// evidence.
+    /// Whether the change is more than chance explains. Unsure evidence is only reported in
+    /// addition to sure evidence.
     pub is_sure: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::traces::{ExportedSpan, OperationLookup, TracerContext};
 pub(super) struct TracerContexts<'a> {
     operations: &'a OperationLookup,
     /// The contexts of the calls of this window and of the previous one, by their numbers. The
-    /// parent of a call is among these.
+    /// parent of a call is in one of these windows.
     calls: [FxHashMap<u64, CallContext>; 2],
     /// The traces of roots without ids of their own, for the same two windows.
     roots: [FxHashMap<u64, u128>; 2],
@@ -24,7 +24,7 @@ pub(super) struct TracerContexts<'a> {
 /// The known context of a call.
 #[derive(Clone, Copy, Debug)]
 struct CallContext {
-    /// The context in its own request.
+    /// The context that the call's own request carries.
     own: Option<TracerContext>,
     parent: Option<u64>,
     root: u64,
@@ -116,8 +116,8 @@ impl<'a> TracerContexts<'a> {
         let above =
             of.parent.and_then(|parent| self.context_of_call(parent)).and_then(|above| above.own);
         let parent = match of.own {
-            // A proxy passes on the ids that it received, and its call is a part of its span for
-            // that.
+            // A proxy passes on the ids that it received, and the proxy's call is a part of the
+            // span that the ids name.
             Some(own) if span.is_outer && above != Some(own) => Some(own.span),
             _ => span.parent,
         };

@@ -38,7 +38,7 @@ fn semantic_kind(protocol: &str) -> SemanticKind {
     }
 }
 
-/// The attributes of a call's operation, as the node on that side sees it.
+/// The attributes of a call's operation, as the node on `side` sees it.
 pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> Vec<KeyValue> {
     let mut all = OtlpAttributes::default();
     let (protocol, name, status) = (said.protocol(), said.name(), said.status());
@@ -56,7 +56,7 @@ pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> 
     match kind {
         SemanticKind::Http if rest.starts_with('/') => {
             all.add_text("http.request.method", first);
-            // The path that the client requested is not a route for it.
+            // For the client, the requested path is not a route.
             all.add_text(
                 if side == SpanSide::Callee { "http.route" } else { "url.template" },
                 rest,

@@ -27,7 +27,7 @@ pub(super) struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The wait after that many attempts. `asked` is the wait that the collector requested in its
+    /// The wait after `tries` attempts. `asked` is the wait that the collector requested in its
     /// last response.
     fn wait_time(&self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = || self.wait.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)));

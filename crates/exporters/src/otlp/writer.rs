@@ -44,7 +44,7 @@ impl<'a, R: RequestSink> OtlpWriter<'a, R> {
         self.requests
     }
 
-    /// Builds a request from these spans, grouped by the nodes at which they were seen.
+    /// Builds a request from `spans`, grouped by the nodes at which they were seen.
     fn build_request(
         &self,
         spans: &[ExportedSpan<'_>],

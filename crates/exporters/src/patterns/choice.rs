@@ -7,7 +7,7 @@ use message_trace::DataDir;
 
 use crate::error::{Error, no_pattern};
 
-/// Returns the pattern of that number or, if none is given, the first `limit` patterns.
+/// Returns the pattern with the number `wanted` or, if none is given, the first `limit` patterns.
 ///
 /// # Errors
 /// When there is no such pattern, or the table cannot be read.
@@ -25,7 +25,7 @@ pub(crate) fn read_patterns(
     }
 }
 
-/// Returns the pattern of that number.
+/// Returns the pattern with the number `wanted`.
 ///
 /// # Errors
 /// When there is no such pattern, or the table cannot be read.

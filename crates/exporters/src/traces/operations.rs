@@ -61,7 +61,7 @@ impl OperationLookup {
         }
     }
 
-    /// The span of a tracer that made the message of that number.
+    /// The span of a tracer that made the message with the number `message`.
     pub(crate) fn context_of_message(&self, message: u64) -> Option<TracerContext> {
         self.0
             .operation_of_message(message)
@@ -89,7 +89,7 @@ impl<'a> CallOperation<'a> {
         self.response.or(self.request).map_or("", |said| said.status)
     }
 
-    /// Whether the call failed, as the node on that side sees it.
+    /// Whether the call failed, as the node on `side` sees it.
     pub(crate) fn is_error(&self, side: SpanSide) -> bool {
         self.response.or(self.request).is_some_and(|said| match side {
             SpanSide::Caller => said.is_error_to_caller(),

@@ -24,7 +24,7 @@ pub(crate) enum SpanSide {
 pub(crate) struct ExportedSpan<'call> {
     /// The call that the span is a view of.
     pub(crate) call: &'call TracedCall<'call>,
-    /// The node of the call at which it was seen.
+    /// The side of the call at which the span was seen.
     pub(crate) side: SpanSide,
     /// The number of the span, unique in the trace; never 0.
     pub(crate) id: u64,

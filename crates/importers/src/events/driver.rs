@@ -15,9 +15,9 @@ use crate::unfinished::name_of_files;
 /// Importer of events in one format.
 #[derive(Clone, Debug)]
 pub(super) struct EventImporter<F> {
-    /// Name of the import; `None` to use that of its first file.
+    /// Name of the import; `None` to use the name of the import's first file.
     pub(super) name: Option<String>,
-    /// Reader of its files.
+    /// Reader of the files' format.
     pub(super) format: F,
 }
 

@@ -21,7 +21,7 @@ const SECOND: i64 = 1_000_000_000;
 /// Direction in which a frame passed the interface where it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameDirection {
-    /// The file does not record it, or the frame was for another host.
+    /// The file does not record the direction, or the frame was for another host.
     Unknown,
     /// To this host, or through it.
     In,
@@ -269,8 +269,8 @@ impl<'a> CaptureFile<'a> {
         Ok(true)
     }
 
-    /// Reads a block of pcapng. Its first `have` bytes have been read already. Returns `false` if
-    /// there is none.
+    /// Reads a block of pcapng. The first `have` bytes of the block have been read already. Returns
+    /// `false` if there is none.
     fn read_block(&mut self, have: usize) -> io::Result<bool> {
         const HEAD: usize = 12;
         let begin = self.position - have as u64;

@@ -49,10 +49,10 @@ pub(crate) struct MidstreamConnection {
 /// Traffic of an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AddressPackets {
-    /// Bytes from and to it; a packet without payload counts as one.
+    /// Number of bytes from and to the address; a packet without payload counts as one.
     pub(crate) bytes: u64,
-    /// Number of packets that show it to be this sniffer's own address: outgoing from it, incoming
-    /// to it.
+    /// Number of packets that show the address to be this sniffer's own: outgoing from the address,
+    /// incoming to it.
     pub(crate) own: u64,
     /// Number of packets that show the contrary.
     pub(crate) other: u64,
@@ -128,7 +128,7 @@ struct SnifferIndexer {
 
 #[derive(Clone, Copy)]
 struct IndexedFlow {
-    /// Whether its beginning was seen.
+    /// Whether the beginning of the connection was seen.
     whole: bool,
     joined: MidstreamConnection,
     last: i64,

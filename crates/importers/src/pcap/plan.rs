@@ -38,14 +38,14 @@ pub(crate) struct CapturePlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedHost {
     pub(crate) name: String,
-    /// Sniffer with the clock for its packets.
+    /// Sniffer with the clock for the host's packets.
     pub(crate) sniffer: u32,
     /// Whether the sniffer that times the host's packets is on the host itself: incoming packets
     /// that it sees have arrived.
     pub(crate) near: bool,
-    /// Ports of its services that are separate nodes.
+    /// Ports of the host's services that are separate nodes.
     pub(crate) services: Vec<u16>,
-    /// The only service of the rest of it.
+    /// The only service of the host besides `services`, if it has one.
     pub(crate) service: Option<u16>,
     /// Ports of connections that are older than the captures, in order.
     pub(crate) listening: Vec<u16>,
@@ -135,7 +135,7 @@ pub(crate) fn plan_hosts(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SnifferChoice {
     sniffer: u32,
-    /// Whether its frames show that the address is this sniffer's own.
+    /// Whether the sniffer's frames show that the address is its own.
     certain: bool,
     near: bool,
 }
@@ -242,7 +242,8 @@ impl SnifferChooser<'_> {
                 best = *sniffer;
             }
         }
-        // All of its packets are the node's, so it is at the node, or would see others as well.
+        // All packets of the sniffer are the node's, so it is at the node, or would see others as
+        // well.
         near |= self.packet_share(address, best) >= AS_MUCH_SHARE && self.indexes.len() > 1;
         Some(SnifferChoice { sniffer: best, certain, near })
     }
@@ -260,7 +261,7 @@ fn vote_for_nearer(delays: &[SnifferDelay]) -> FxHashMap<(IpAddr, u32, u32), i64
     for delay in delays {
         let SnifferDelay { source, destination, sniffers: [one, other], times, ttls } = *delay;
         let later = times[1].saturating_sub(times[0]);
-        // With fewer hops left it is further from its sender.
+        // A packet with fewer hops left is further from its sender.
         let hops = (i64::from(ttls[0]) - i64::from(ttls[1])).signum();
         for (address, out) in [(source, true), (destination, false)] {
             let hops = if out { hops } else { -hops };

@@ -27,7 +27,7 @@ struct PortPlace {
 /// Midstream connection with its service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InferredService {
-    /// Sniffer that saw it.
+    /// Sniffer that saw the connection.
     pub(crate) sniffer: u32,
     pub(crate) service: PacketEnd,
     pub(crate) client: PacketEnd,
@@ -40,8 +40,8 @@ pub(crate) struct InferredService {
 struct PortEvidence {
     /// Number of peers.
     peers: u32,
-    /// Number of connections in which the other end was seen sending first, minus those in which it
-    /// was this end.
+    /// Number of connections in which the other end was seen sending first, minus the connections
+    /// in which this end was seen sending first.
     asked: i32,
     connections: u32,
 }

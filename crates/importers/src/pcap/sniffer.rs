@@ -22,7 +22,7 @@ use crate::tuning::LINKS_NAMED;
 /// Files of one sniffer, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sniffer {
-    /// Name: that of the host on which it captured, or of the file.
+    /// Name of the sniffer: the name of the host on which it captured, or of the file.
     pub name: String,
     /// The capture files. Their packets are merged by time.
     pub files: Vec<PathBuf>,

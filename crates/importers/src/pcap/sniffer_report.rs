@@ -23,13 +23,13 @@ pub struct SnifferReport {
     pub sniffer: String,
     /// Files of the sniffer.
     pub files: Vec<PathBuf>,
-    /// Number of frames in them.
+    /// Number of frames in the files.
     pub frames: u64,
-    /// Number of segments and datagrams among these.
+    /// Number of segments and datagrams among the frames.
     pub packets: u64,
     /// Number of records in the resulting logs.
     pub records: u64,
-    /// Hosts that are timed by its clock.
+    /// Hosts that are timed by the sniffer's clock.
     pub hosts: Vec<String>,
     /// Number of skipped frames and records, by cause.
     pub skipped: BTreeMap<String, u64>,

@@ -18,7 +18,7 @@ const FARTHEST: i64 = 1 << 30;
 pub(crate) enum StreamEvent {
     /// The sender sent a message, with its size in bytes.
     Sent { time: i64, bytes: u64 },
-    /// Bytes arrived; their number.
+    /// Bytes arrived: their number.
     Arrived { time: i64, bytes: u64 },
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct HalfStream {
     origin: Option<u32>,
     /// Offset before which all bytes have been seen, or were given up.
     next: u64,
-    /// Ranges that were seen beyond it, in order, without overlaps.
+    /// Ranges that were seen beyond the next expected byte, in order, without overlaps.
     ahead: Vec<SegmentRange>,
     /// Offset before which the receiver has all bytes.
     acknowledged: u64,

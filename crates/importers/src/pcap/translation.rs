@@ -56,7 +56,7 @@ struct TranslationEvidence {
 }
 
 impl AddressTranslations {
-    /// Own names of the ends of a packet with these names.
+    /// Own names of the ends of a packet with the names `names`.
     pub(crate) fn own_ends(&self, names: &PacketNames) -> Option<(PacketEnd, PacketEnd)> {
         self.canonical.get(names).copied()
     }

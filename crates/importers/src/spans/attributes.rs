@@ -20,7 +20,8 @@ pub(super) struct AttributeFacts<'t> {
 }
 
 impl<'t> AttributeFacts<'t> {
-    /// Takes an attribute; returns whether it has to be a parameter as well.
+    /// Notes the fact that an attribute states, if it is one; returns whether the attribute has to
+    /// be a parameter as well.
     pub(super) fn take_attribute(&mut self, name: &str, value: &'t str) -> bool {
         let slot = match name {
             "sockcap.probability" => return set_once(&mut self.probability, value),
@@ -48,7 +49,7 @@ impl<'t> AttributeFacts<'t> {
         true
     }
 
-    /// The calling node, as the called one names it.
+    /// The calling node, as the called node names it.
     pub(super) fn calling_node(&self) -> Option<Cow<'t, str>> {
         self.peers[0].map(Cow::Borrowed)
     }

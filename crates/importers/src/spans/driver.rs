@@ -19,9 +19,9 @@ use crate::unfinished::{UnfinishedImport, name_of_files, nothing_imported};
 /// Importer of spans in one format.
 #[derive(Clone, Debug)]
 pub(crate) struct SpanImporter<F> {
-    /// Name of the import; `None` to use that of its first file.
+    /// Name of the import; `None` to use the name of the import's first file.
     pub(crate) name: Option<String>,
-    /// Reader of its files.
+    /// Reader of the files' format.
     pub(crate) format: F,
 }
 

@@ -268,7 +268,7 @@ impl JaegerProcess<'_> {
 /// Parent of a span.
 struct ParentSpan<'a> {
     id: Option<TracingId<'a>>,
-    /// Whether the span follows from it: the parent does not wait for it.
+    /// Whether the span follows from the referenced one: the parent does not wait for the span.
     follows: bool,
     /// Descriptions of the span's other references.
     others: Vec<String>,

@@ -86,7 +86,7 @@ pub(super) struct ObjectSpot<'a> {
 }
 
 impl ObjectSpot<'_> {
-    /// The line in which it begins.
+    /// The line in which the object begins.
     pub(super) fn place(&self) -> FilePlace {
         FilePlace::new(self.file, self.text.line_at(self.line))
     }

@@ -23,7 +23,7 @@ impl ResourceCache {
         self.key.clear();
         let parameters = resource.parameters.iter().flat_map(|(name, value)| [*name, value]);
         for text in [resource.node, resource.host].into_iter().chain(parameters) {
-            // With its length in front, no text can be read as two.
+            // With the length in front of each text, no text can be read as two.
             self.key.push_str(&text.len().to_string());
             self.key.push(':');
             self.key.push_str(text);

@@ -28,14 +28,14 @@ struct TextRange {
 /// One text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileText<'t> {
-    /// Position where it begins.
+    /// Position where the text begins.
     pub(crate) at: FilePosition,
     /// Bytes of the text.
     pub(crate) bytes: &'t [u8],
 }
 
 impl FileText<'_> {
-    /// Position of one of its lines, counted from 1.
+    /// Position of one of the text's lines, counted from 1.
     pub(crate) fn line_at(&self, number: usize) -> FilePosition {
         match self.at {
             FilePosition::Line(first) => {

@@ -242,7 +242,7 @@ impl<'a> ArgumentCursor<'a> {
 pub(super) struct FlagWords<'a>(&'a [u8]);
 
 impl FlagWords<'_> {
-    /// Whether `name` is among them.
+    /// Whether `name` is among the words.
     pub(super) fn has_flag(self, name: &str) -> bool {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         self.0.split(|byte| !is_part(byte)).any(|flag| flag == name.as_bytes())

@@ -36,7 +36,8 @@ struct NamelessEnd {
     peer: SocketAddr,
     /// Bytes sent and received.
     totals: [u64; 2],
-    /// First sends and receives: their times, and the cumulative number of bytes.
+    /// First sends and receives: the time in nanoseconds since the Unix epoch, and the cumulative
+    /// number of bytes.
     first: [Vec<(i64, u64)>; 2],
 }
 

@@ -297,7 +297,8 @@ pub(super) fn handle_name(
     Some(())
 }
 
-/// `close(4<...>) = 0`, applied at its call: by its return another thread may have got the number.
+/// `close(4<...>) = 0`, applied at the time of the call: at the time of the return another thread
+/// may have got the number.
 pub(super) fn handle_close(world: &mut TracedSystem, call: StraceCall) -> Option<()> {
     let descriptor = call.arguments().read_descriptor()?;
     // The last decoration of a closed descriptor may be the only record of the socket's names.

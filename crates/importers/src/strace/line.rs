@@ -11,7 +11,7 @@ use super::arguments::ArgumentCursor;
 pub(super) struct StraceLine<'a> {
     /// Thread, if the line names it.
     pub(super) thread: Option<u32>,
-    /// Name of its program, if strace was asked to show it.
+    /// Name of the thread's program, if strace was asked to show it.
     pub(super) command: &'a [u8],
     /// Time in nanoseconds since the Unix epoch; 0 in a comment by strace.
     pub(super) time: i64,
@@ -33,8 +33,8 @@ pub(super) enum LineContent<'a> {
     Exited(i32),
     /// The thread was killed; the status is the one that a shell would report.
     Killed(i32),
-    /// The thread is gone, and this other thread of its process continues under its number, with
-    /// another program.
+    /// The thread is gone, and the thread with this number, of the same process, continues under
+    /// the number of the thread that is gone, with another program.
     Superseded(u32),
     /// A signal, or a comment by strace, which is ignored.
     Remark,

@@ -124,7 +124,8 @@ impl StraceFile {
             }
             searched = self.buffer.len();
             if searched - from > MAX_LINE_BYTES {
-                // Continues after its end, and keeps enough of it to mark it as not understood.
+                // Continues after the end of the overlong line, and keeps enough of the line to
+                // mark it as not understood.
                 self.buffer.truncate(from + 200);
                 searched = self.buffer.len();
                 if !self.pass_over_line()? {
@@ -238,7 +239,7 @@ impl MergedLines {
         Ok(this)
     }
 
-    /// Creates the lines of these bytes.
+    /// The lines of a file with the content `bytes`.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> MergedLines {
         let mut this = MergedLines::default();
         // Reading from memory does not fail.

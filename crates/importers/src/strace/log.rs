@@ -221,7 +221,7 @@ impl ProcessLog {
         self.views.get(&id).map_or(0, |view| view.flow)
     }
 
-    /// Number of its sockets.
+    /// Number of the log's sockets.
     pub(super) fn socket_count(&self) -> u32 {
         self.flows
     }
@@ -310,7 +310,7 @@ pub(super) enum ProcessLogEnd {
     Exited(i32),
     /// By a signal, or unseen.
     Killed(i32),
-    /// Another program runs in its place.
+    /// Another program runs in the process.
     Replaced,
     /// The end of the process was not seen.
     Unknown,

@@ -68,7 +68,7 @@ impl CallPayload {
 /// Header of a message.
 #[derive(Debug, Default)]
 pub(super) struct MessageHeader<'a> {
-    /// Raw `sockaddr` of its name, or empty.
+    /// Raw `sockaddr` of the message's name, or empty.
     pub(super) name: Vec<u8>,
     /// Whether a part did not fit into the buffers.
     pub(super) is_truncated: bool,

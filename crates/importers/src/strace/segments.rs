@@ -27,7 +27,7 @@ pub(super) fn size(socket: &TracedSocket, control: Option<ArgumentCursor>, is_se
     match stated {
         Some(size) => size,
         None if is_send => socket.segment,
-        // The kernel passes it to programs that ask for it, which is optional.
+        // The kernel passes the size to programs that ask for it, which is optional.
         None if socket.joins => Size::Unknown,
         None => Size::One,
     }
@@ -119,7 +119,7 @@ mod tests {
             ("cmsg_level=0x11 /* SOL_UDP */, cmsg_type=0x67", Size::Unknown),
             ("cmsg_level=0x11, cmsg_type=0x67", Size::Unknown),
             ("cmsg_level=17, cmsg_type=103", Size::Unknown),
-            // As it prints other data.
+            // The control data as strace prints other data.
             ("cmsg_level=SOL_UDP, cmsg_type=UDP_SEGMENT, cmsg_data=[1200]", Size::Of(1200)),
             ("cmsg_level=SOL_UDP, cmsg_type=UDP_SEGMENT, cmsg_data=1200", Size::Of(1200)),
             ("cmsg_level=SOL_UDP, cmsg_type=UDP_SEGMENT, cmsg_data=[0x4b0]", Size::Of(1200)),

@@ -24,17 +24,17 @@ pub(super) struct TracedSocket {
     pub(super) domain: u8,
     pub(super) kind: u8,
     pub(super) protocol: u16,
-    /// How the next process that uses it obtains it.
+    /// How the next process that uses the socket obtains it.
     pub(super) origin: FlowOrigin,
     pub(super) role: FlowRole,
     /// Raw `sockaddr`s, or empty.
     pub(super) local: Vec<u8>,
     pub(super) peer: Vec<u8>,
-    /// Process that created, connected or accepted it.
+    /// Process that created, connected or accepted the socket.
     pub(super) pid: u32,
     /// Process at the other end of a unix socket, 0 if unknown.
     pub(super) peer_pid: u32,
-    /// Socket on which it was accepted.
+    /// Socket on which this one was accepted.
     pub(super) listener: Option<SocketId>,
     /// Number of changes of names and role.
     pub(super) version: u32,
@@ -43,15 +43,15 @@ pub(super) struct TracedSocket {
     pub(super) inode: Option<u64>,
     /// Latest decoration of the socket by strace (`-yy`).
     pub(super) decoration: Vec<u8>,
-    /// Size into which its sends are cut, unless a message states it.
+    /// Size into which the socket's sends are cut, unless a message states it.
     pub(super) segment: Size,
-    /// Whether its receives may consist of several datagrams.
+    /// Whether the socket's receives may consist of several datagrams.
     pub(super) joins: bool,
-    /// Whether its calls return immediately.
+    /// Whether the socket's calls return immediately.
     pub(super) is_nonblocking: bool,
     /// Whether the socket belongs to a pair of sockets that are known to be each other's ends.
     is_paired: bool,
-    /// Number of descriptors that refer to it.
+    /// Number of descriptors that refer to the socket.
     references: u32,
 }
 
@@ -72,7 +72,7 @@ impl TracedSocket {
         self.kind != STREAM
     }
 
-    /// Whether its name is one by which others can reach it.
+    /// Whether the socket's name is one by which others can reach it.
     pub(super) fn has_name(&self) -> bool {
         match address::inet_address(&self.local) {
             Some(address) => address.port() != 0,
@@ -191,7 +191,7 @@ impl SocketTable {
         }
     }
 
-    /// Removes a descriptor that referred to it.
+    /// Removes a descriptor that referred to the socket.
     pub(super) fn drop_reference(&mut self, id: SocketId) {
         let Some(socket) = self.all.get_mut(&id) else { return };
         socket.references = socket.references.saturating_sub(1);
@@ -211,7 +211,8 @@ impl SocketTable {
         }
     }
 
-    /// Applies strace's decoration of the socket. Returns false if it must be another socket.
+    /// Applies strace's decoration of the socket. Returns false if the decoration must be another
+    /// socket's.
     pub(super) fn apply_decoration(
         &mut self,
         id: SocketId,

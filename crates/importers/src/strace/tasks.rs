@@ -18,7 +18,8 @@ use crate::tuning::{FINE_NS, MAX_HELD_LINES};
 #[derive(Debug)]
 struct TracedTask {
     process: ProcessId,
-    /// Call that has begun: its text so far, the length of the name in it, and its time.
+    /// Call that has begun, with its text so far, the length of the name in the text, and the time
+    /// of the call in nanoseconds since the Unix epoch.
     unfinished: Option<UnfinishedCall>,
 }
 
@@ -68,7 +69,8 @@ fn runs_a_program(name: &[u8]) -> bool {
 }
 
 impl TaskTable {
-    /// Thread of lines without a number after the file's first thread has ended: the only one left.
+    /// Thread of lines without a number after the file's first thread has ended: the only thread
+    /// left.
     pub(super) fn only_thread(&self, first: u32) -> u32 {
         match self.all.keys().next() {
             Some(only) if self.all.len() == 1 && !self.all.contains_key(&first) => *only,
@@ -139,7 +141,8 @@ impl TaskTable {
                 self.finish_call(world, StraceCall { name, rest, caller, end, next })
             }
             LineContent::Unfinished { name: b"close", rest } => {
-                // At its call: the number may be reused before it returns.
+                // Applied at the time of the call: the number may be reused before the call
+                // returns.
                 calls::handle_call(
                     world,
                     &mut self.payload,

@@ -177,7 +177,7 @@ impl TracedSystem {
         let listener = what.listener.map_or(0, |listener| log.known_flow_or_zero(listener));
         let flow = log.flow_of_socket(caller.to_stamp(), socket, what, fd, listener);
         if let Some(what) = self.sockets.get_mut(socket) {
-            // Other processes and programs obtain it differently.
+            // Other processes and programs obtain the socket differently.
             what.origin = FlowOrigin::Found;
         }
         flow

@@ -61,7 +61,7 @@ callee_thread, req_bytes, resp_bytes, caller_host and callee_host if they are kn
 /// The importer of calls.
 #[derive(Clone, Debug)]
 pub struct CallImporter {
-    /// Name of the import; `None` to use that of its first file.
+    /// Name of the import; `None` to use the name of the import's first file.
     pub name: Option<String>,
     /// The unit of the times.
     pub unit: TimeUnit,

@@ -75,7 +75,7 @@ host of a node if its name does not.",
 /// The importer of messages.
 #[derive(Clone, Debug)]
 pub struct MessageImporter {
-    /// Name of the import; `None` to use that of its first file.
+    /// Name of the import; `None` to use the name of the import's first file.
     pub name: Option<String>,
     /// The unit of the times.
     pub unit: TimeUnit,

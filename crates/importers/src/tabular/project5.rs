@@ -65,7 +65,7 @@ the time (in seconds, or in --unit) applies to both ends, and ID pairs a call wi
 /// The importer of Project 5's traces.
 #[derive(Clone, Debug)]
 pub struct Project5Importer {
-    /// Name of the import; `None` to use that of its first file.
+    /// Name of the import; `None` to use the name of the import's first file.
     pub name: Option<String>,
     /// Unit of the times; in the paper, seconds.
     pub unit: TimeUnit,

@@ -59,9 +59,9 @@ impl FromStr for TimeUnit {
 /// Fault of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrongValue {
-    /// Cause under which it is counted.
+    /// Cause under which the fault is counted.
     pub(crate) cause: &'static str,
-    /// The value itself and its fault.
+    /// The value and its fault, in words.
     pub(crate) why: String,
 }
 

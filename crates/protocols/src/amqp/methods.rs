@@ -9,7 +9,7 @@ pub(super) struct AmqpMethod {
     number: u16,
     pub(super) name: &'static str,
     pub(super) role: MessageRole,
-    /// Number of the requesting method: this one, or the one that it answers.
+    /// Number of the requesting method: this method, or the method that it answers.
     pub(super) asks: u16,
     pub(super) arguments: MethodArguments,
 }

@@ -54,7 +54,7 @@ struct HeaderBlock {
     promised: Option<u32>,
     end_stream: bool,
     bytes: Vec<u8>,
-    /// Whether some of its bytes are missing.
+    /// Whether some bytes of the block are missing.
     is_partial: bool,
 }
 

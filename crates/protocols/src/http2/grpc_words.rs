@@ -29,8 +29,8 @@ pub(super) fn is_grpc(content_type: &[u8]) -> bool {
     rest.is_some_and(|rest| !matches!(rest.first(), Some(byte) if !matches!(byte, b'+' | b';')))
 }
 
-/// Extracts `service/method` from a path. It comes from a schema, so it is kept unchanged if it has
-/// the form of a schema's names.
+/// Extracts `service/method` from a path. The path comes from a schema, so it is kept unchanged if
+/// it has the form of a schema's names.
 pub(super) fn method_name(path: &str) -> String {
     let name = path.strip_prefix('/').unwrap_or(path);
     let is_name = |part: &str| {

@@ -20,7 +20,7 @@ pub(super) struct HeaderFields {
     /// Whether further fields may be missing.
     pub(super) is_partial: bool,
     method: Option<String>,
-    /// The inner value is `None` if it is too long.
+    /// Path of the request; the inner value is `None` if the path is too long.
     path: Option<Option<String>>,
     is_websocket: bool,
     status: Option<u16>,
@@ -78,7 +78,7 @@ struct Http2Stream {
 enum ResponseState {
     /// The response has not begun.
     Awaited,
-    /// The response began here, and its status is still to come.
+    /// The response began at this position, and its status is still to come.
     Begun(LogPosition),
     /// The response was emitted.
     Told,

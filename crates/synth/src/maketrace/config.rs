@@ -20,21 +20,22 @@ pub struct TraceConfig {
     /// Whether the messages of a call have an id in common.
     #[serde(default = "yes")]
     pub call_ids: bool,
-    /// Network delay of a message without its own.
-    #[serde(default)]
-    pub network: DelayDistribution,
-    /// Delay of a node before it sends a message without its own.
-    #[serde(default)]
-    pub delay: DelayDistribution,
-    /// Delay of a node before a return without its own.
-    pub return_delay: Option<DelayDistribution>,
     /// Network delay of a message for which none is given.
     #[serde(default)]
-    pub groups: BTreeMap<String, Vec<String>>,
+    pub network: DelayDistribution,
     /// Delay of a node before it sends a message for which none is given.
+    #[serde(default)]
+    pub delay: DelayDistribution,
+    /// Delay of a node before it sends a return for which none is given.
+    pub return_delay: Option<DelayDistribution>,
+    /// Groups of nodes; an invocation takes one node of a group at random. In a tracelet, `GROUP`
+    /// is always the same node, and so is `GROUP:x` for each x.
+    #[serde(default)]
+    pub groups: BTreeMap<String, Vec<String>>,
+    /// The tracelets.
     #[serde(rename = "tracelet", default)]
     pub tracelets: Vec<TraceletConfig>,
-    /// Delay of a node before it sends a return for which none is given.
+    /// The file from which the configuration was read.
     #[serde(skip)]
     pub path: PathBuf,
 }
@@ -61,24 +62,24 @@ pub struct TraceletConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MessageConfig {
-    /// Name by which other messages refer to it.
+    /// Name by which other messages refer to this one.
     pub name: Option<String>,
     /// Sender; a return is sent by the node that was called.
     pub from: Option<String>,
     /// Receiver.
     pub to: Option<String>,
-    /// The call that it is the return of.
+    /// The call that the message returns from.
     pub returns: Option<String>,
-    /// Messages that its sender waits for; by default the preceding message.
+    /// Messages that the sender waits for; by default the preceding message.
     pub after: Option<NameList>,
-    /// Cause, if it is not the last message that its sender waited for.
+    /// Cause, if it is not the last message that the sender waited for.
     pub cause: Option<String>,
     /// Whether the message has no cause; its time is still relative to the sending of the message
     /// that it comes after.
     pub spontaneous: bool,
     /// Delay of the sender.
     pub delay: Option<DelayDistribution>,
-    /// Additional delay of a sender, by its name.
+    /// Additional delay of a sender, by the sender's name.
     pub extra: BTreeMap<String, DelayDistribution>,
     /// Network delay of the message.
     pub network: Option<DelayDistribution>,

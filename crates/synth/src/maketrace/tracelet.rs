@@ -21,7 +21,7 @@ pub(super) struct CheckedTracelet {
 /// An actor of a tracelet: the role of a node.
 #[derive(Clone, Debug)]
 pub(super) enum TraceletActor {
-    /// The node of that number.
+    /// The node with this number.
     Node(usize),
     /// A node of these, chosen anew for each invocation.
     OneOf(Vec<usize>),
@@ -32,12 +32,12 @@ pub(super) enum TraceletActor {
 pub(super) struct TraceletMessage {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// The messages that its sender waits for; empty for the first message.
+    /// The messages that the sender waits for; empty for the first message.
     pub(super) after: Vec<usize>,
     /// Cause, if one is given.
     pub(super) cause: Option<usize>,
     pub(super) spontaneous: bool,
-    /// The call that it is the return of.
+    /// The call that the message returns from.
     pub(super) returns: Option<usize>,
     pub(super) delay: DelayDistribution,
     /// Additional delays by the number of the sending node.

@@ -110,8 +110,8 @@ impl CallDraft {
     }
 }
 
-/// A class with `size` positions of that entry: all its stacks (or some of them, if the class need
-/// not be complete), with some calls repeated.
+/// A class with `size` positions of an entry: all stacks of the entry (or some of them, if the
+/// class need not be complete), with some calls repeated.
 fn grow_class(
     graph: &CallGraph,
     entry: usize,

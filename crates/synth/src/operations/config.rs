@@ -55,7 +55,7 @@ pub struct OperationsConfig {
     pub by_stack: f64,
     /// Standard deviation of the logarithms of the factors of positions in classes.
     pub by_trace: f64,
-    /// The file it was read from.
+    /// The file from which the configuration was read.
     pub path: PathBuf,
 }
 

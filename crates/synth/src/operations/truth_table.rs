@@ -8,8 +8,8 @@ use crate::error::Error;
 /// A trace-context, and the duration of its executions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextTruth {
-    /// Number of its class: the most frequent one is 0; of equally frequent ones, the earlier comes
-    /// first.
+    /// Number of the context's class: the most frequent one is 0; of equally frequent ones, the
+    /// earlier comes first.
     pub class: usize,
     /// Number of the step in the class, in depth-first order.
     pub step: usize,
@@ -21,9 +21,9 @@ pub struct ContextTruth {
     pub caller: String,
     /// Number of executions.
     pub count: u64,
-    /// Mean response time that it was generated with, in nanoseconds.
+    /// Mean response time that the executions were generated with, in nanoseconds.
     pub mean: f64,
-    /// Standard deviation that it was generated with, in nanoseconds.
+    /// Standard deviation that the executions were generated with, in nanoseconds.
     pub deviation: f64,
 }
 

@@ -16,8 +16,8 @@ const BINS: usize = 10;
 pub struct LinkConfidence {
     /// The accuracy of the 90% of the links with the highest probability.
     pub precision_at_90_coverage: Option<f64>,
-    /// The expected calibration error: the mean over all links of how far the accuracy of their bin
-    /// is from its mean probability.
+    /// The expected calibration error: the mean over all links of the difference between the
+    /// accuracy and the mean probability of their bin.
     pub calibration_error: Option<f64>,
     /// The links by their probability, in tenths.
     pub reliability: Vec<ReliabilityBin>,

@@ -17,19 +17,19 @@ use super::whole_share::share_of_whole;
 pub struct LinkAccuracy {
     /// Calls that have a parent in the truth, without the calls of excluded callers.
     pub links: u64,
-    /// The share of them with the true parent as the inferred one.
+    /// The share of links with the true parent as the inferred one.
     pub link_accuracy: Option<f64>,
     /// Links with a caller that had more than one request open when it made the call.
     pub ambiguous_links: u64,
-    /// The share of these that is right.
+    /// The share of ambiguous links that is right.
     pub ambiguous_link_accuracy: Option<f64>,
     /// Calls that caused other calls.
     pub requests: u64,
-    /// The share of them with exactly their own calls.
+    /// The share of requests with exactly their own calls.
     pub request_accuracy: Option<f64>,
     /// Roots with at least one link below them.
     pub traces: u64,
-    /// The share of them with exactly their own tree.
+    /// The share of traces with exactly their own tree.
     pub trace_accuracy: Option<f64>,
     /// Of all traces of the truth, including unrecorded ones, the share that is complete and has
     /// exactly its own tree. `None` if the truth cannot contain others.
@@ -54,7 +54,7 @@ pub(super) fn measure_accuracy(scored: &ScoredCalls) -> (LinkAccuracy, Vec<u32>)
         requests.insert(parent);
         traces.insert(root(number as u32));
         if !is_right {
-            // The true parent misses the call, and the inferred parent has one too many.
+            // The true parent misses the call, and the inferred parent has one call too many.
             wrong_requests.insert(parent);
             wrong_traces.insert(root(number as u32));
             if let Some(other) = call.inferred {

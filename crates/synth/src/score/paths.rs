@@ -26,20 +26,20 @@ pub struct FalsePaths {
     pub messages: FalseCounts,
 }
 
-/// Numbers of real, inferred, missed and false ones.
+/// Numbers of real, inferred, missed and false patterns, instances or messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FalseCounts {
-    /// Number of real ones.
+    /// Number of real items.
     pub real: u64,
-    /// Number of inferred ones.
+    /// Number of inferred items.
     pub inferred: u64,
-    /// Real ones that were not inferred.
+    /// Number of real items that were not inferred.
     pub false_negatives: u64,
-    /// Inferred ones that are not real.
+    /// Number of inferred items that are not real.
     pub false_positives: u64,
-    /// False negatives as a share of the real ones.
+    /// False negatives as a share of the real items.
     pub false_negative_rate: Option<f64>,
-    /// False positives as a share of the inferred ones.
+    /// False positives as a share of the inferred items.
     pub false_positive_rate: Option<f64>,
 }
 

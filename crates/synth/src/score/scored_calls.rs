@@ -20,8 +20,8 @@ pub struct CallPopulation {
     pub calls_without_truth: u64,
     /// Calls or messages of the truth that are not in the trace.
     pub truth_without_calls: u64,
-    /// Calls with a true parent that is not in the trace; they count to the nearest call above it
-    /// that is.
+    /// Calls with a true parent that is not in the trace; they count to the nearest call above the
+    /// parent that is in the trace.
     pub adopted: u64,
     /// Calls of excluded callers.
     pub excluded: u64,
@@ -38,8 +38,8 @@ pub struct ScoredCalls {
     pub(super) calls: Vec<ScoredCall>,
     /// Names of the ends of calls.
     pub(super) names: Vec<String>,
-    /// The other possible parents of each call, with their probabilities; `None` for being
-    /// spontaneous.
+    /// The other possible parents of each call, with their probabilities; `None` stands for no
+    /// parent (spontaneous).
     pub(super) candidates: Vec<Vec<(Option<u32>, f64)>>,
     /// Traces of more than one call in the truth, including those not in the trace.
     pub(super) traces_in_truth: Option<u64>,
@@ -62,11 +62,11 @@ pub(super) struct ScoredCall {
     pub(super) received: Option<i64>,
     /// When the response was sent.
     pub(super) answered: Option<i64>,
-    /// Number of its messages.
+    /// Number of the call's messages.
     pub(super) messages: usize,
     /// True origin.
     pub(super) origin: CallOrigin,
-    /// Whether its caller is excluded.
+    /// Whether the call's caller is excluded.
     pub(super) excluded: bool,
     /// The most likely parent.
     pub(super) inferred: Option<u32>,
@@ -131,7 +131,7 @@ impl ScoredCalls {
         Ok(scored)
     }
 
-    /// Excludes the calls of these callers.
+    /// Excludes the calls of the callers with these names.
     pub(super) fn exclude_callers(&mut self, callers: &[String]) -> Result<(), Error> {
         for name in callers {
             let mut any = false;

@@ -18,8 +18,8 @@ const DRIFT: [f64; 2] = [0.12, 0.25];
 /// between two runs.
 const BETWEEN_RUNS: [f64; 2] = [0.03, 0.1];
 
-/// Mean number of episodes of contention in a run, and the mean length of one as a share of the
-/// run.
+/// Mean number of episodes of contention in a run, and the mean length of an episode as a share of
+/// the run.
 const EPISODES: (f64, f64) = (30.0, 0.004);
 
 /// Nodes that drift.
@@ -41,7 +41,7 @@ pub(super) struct SystemLoad {
     length: f64,
     /// Factor by which each node's times are multiplied at each point.
     nodes: [Vec<f64>; NODES.len()],
-    /// Factor of the amount that clients write in one request.
+    /// Factor of the amount that clients write in one request, at each point.
     amounts: Vec<f64>,
     episodes: Vec<[f64; 2]>,
 }
@@ -89,7 +89,7 @@ impl SystemLoad {
         place.map_or(1.0, |place| self.nodes[place][self.point_at(time)])
     }
 
-    /// Factor of the amount that clients write in one request.
+    /// Factor of the amount that clients write in a request at `time`.
     pub(super) fn write_factor(&self, time: i64) -> f64 {
         self.amounts[self.point_at(time)]
     }

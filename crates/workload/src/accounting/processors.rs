@@ -8,10 +8,10 @@ use crate::tuning::{INTERRUPTS, PROCESSORS};
 /// A processor.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ProcessorState {
-    /// Number of the thread that runs on it.
+    /// Number of the thread that runs on the processor.
     pub thread: Option<u32>,
-    /// Open interrupts, the outer ones first: the time since which each is accounted for, and its
-    /// time so far.
+    /// Open interrupts, the outer ones first: the time since which each is accounted for in
+    /// nanoseconds since the Unix epoch, and its duration so far in nanoseconds.
     interrupts: [(i64, i64); INTERRUPTS],
     depth: u8,
 }
@@ -26,7 +26,7 @@ pub(crate) struct ProcessorStates {
 }
 
 impl ProcessorStates {
-    /// The processor of that number.
+    /// The state of the processor with the number `number`.
     pub(crate) fn state_of_processor(&mut self, host: NameId, number: i32) -> &mut ProcessorState {
         let place = usize::try_from(number).unwrap_or(usize::MAX);
         if place >= PROCESSORS {

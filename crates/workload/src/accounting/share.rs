@@ -29,7 +29,7 @@ impl ChargedShare {
 #[derive(Debug, Default)]
 pub(crate) struct UsageSums {
     requests_ns: i64,
-    /// The part of it that interrupts used.
+    /// The part of `requests_ns` that interrupts used.
     interrupts_ns: i64,
     /// For each process the time of forgotten threads, and whether the process is relevant.
     processes: FxHashMap<(NameId, i32), (i64, bool)>,

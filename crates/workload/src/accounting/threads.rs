@@ -13,7 +13,7 @@ use crate::tuning::SLOTS;
 pub(crate) struct PendingUsage {
     /// Processor time in nanoseconds.
     pub processor_ns: i64,
-    /// Times in which it was blocked.
+    /// Times in which the thread was blocked.
     pub waits: WaitTimes,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct ThreadAccount {
     pub process: i32,
     /// Live sector of the thread, or [`ThreadAccount::NO_SECTOR`].
     pub sector: u32,
-    /// Processor on which it last ran; [`Event::NO_PROCESSOR`] if it is not known.
+    /// Processor on which the thread last ran; [`Event::NO_PROCESSOR`] if it is not known.
     pub processor: i32,
     /// State of the thread.
     pub state: ThreadRunState,
@@ -85,7 +85,7 @@ impl ThreadAccount {
         }
     }
 
-    /// Changes its state at `now`.
+    /// Changes the state of the thread at the time `now`.
     pub(crate) fn change_state(&mut self, state: ThreadRunState, now: i64) {
         self.account_until(now);
         self.state = state;

@@ -25,7 +25,7 @@ pub struct JoinStream {
 const ANOTHER_THREAD: &str = "another thread";
 
 impl JoinStream {
-    /// A join by `schema`. `names` are the ones of the future batches.
+    /// A join by `schema`. `names` are the names of the future batches.
     ///
     /// # Errors
     /// The part of the schema that exceeds the bounds of the join, with its line.

@@ -29,7 +29,7 @@ pub enum LaneState {
 }
 
 impl LaneState {
-    /// All of them, in the order in which they are shown.
+    /// All states, in the order in which they are shown.
     pub const ALL: [LaneState; 8] = [
         LaneState::Running,
         LaneState::Runnable,
@@ -145,7 +145,7 @@ pub fn lanes_of_steps(request: &Request, names: &NameInterner) -> Vec<RequestLan
         .collect()
 }
 
-/// Appends the states of a time span to `slices`, waits first, cut at its end.
+/// Appends the states of a time span to `slices`, waits first, cut at the end of the span.
 fn split_into_slices(
     demands: &Demands,
     waits: &WaitTimes,

@@ -20,9 +20,9 @@ pub struct RequestDetails {
     pub begin: i64,
     /// When the request ended.
     pub end: i64,
-    /// Resources used on its behalf.
+    /// Resources used on behalf of the request.
     pub demands: Demands,
-    /// Times in which its threads were blocked.
+    /// Times in which the request's threads were blocked.
     pub waits: WaitTimes,
     /// Events of the request in the order of time; empty if it consists of steps.
     pub events: Vec<EventDetails>,
@@ -68,9 +68,9 @@ pub struct StepDetails {
     pub end: Option<i64>,
     /// Processor time in nanoseconds.
     pub processor_ns: Option<i64>,
-    /// Reasons why it was blocked.
+    /// Times in which the step was blocked, by reason.
     pub waits: Option<WaitTimes>,
-    /// Time in which it waited for its calls, in nanoseconds.
+    /// Time in which the step waited for its calls, in nanoseconds.
     pub calls_ns: Option<i64>,
 }
 
@@ -79,7 +79,7 @@ pub struct StepDetails {
 pub struct ElementDetails {
     /// The act.
     pub act: ElementAct,
-    /// The role that performs it.
+    /// The role that performs the element.
     pub role: String,
     /// Demands of the element.
     pub demands: Demands,

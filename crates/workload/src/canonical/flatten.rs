@@ -68,7 +68,7 @@ fn merge_unled_work(mut loose: Vec<Demands>, all: i64) -> Vec<Demands> {
 struct ActivationTree {
     /// The activations that each one wakes, with the work before the wake-up, in order.
     children: Vec<Vec<(usize, usize)>>,
-    /// Activations without a parent: the one of the seed first.
+    /// Activations without a parent: the activation of the seed first.
     roots: Vec<usize>,
     /// The root above the seed.
     first: usize,

@@ -104,7 +104,7 @@ fn exact_colours(plan: &ActivationPlan, order: &[usize], begins: &[i64]) -> Vec<
     colours
 }
 
-/// The demands of each of its works.
+/// The demands of each of the activation's works.
 pub(super) fn work_figures(activation: &ThreadActivation) -> Vec<[i64; 6]> {
     activation.works.iter().map(|work| (*work).into()).collect()
 }

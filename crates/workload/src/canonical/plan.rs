@@ -17,9 +17,9 @@ pub(super) struct ActivationPlan {
 #[derive(Debug, Default)]
 pub(super) struct ThreadActivation {
     pub(super) role: NameId,
-    /// Demands up to each of its synchronisation points, and after the last one.
+    /// Demands up to each synchronisation point of the activation, and after the last one.
     pub(super) works: Vec<Demands>,
-    /// Points that precede it: the ones that woke it.
+    /// Points that precede the activation: the points at which other threads woke it.
     pub(super) sources: Vec<SyncPoint>,
     /// The activation of the same thread that must have ended before.
     pub(super) previous: Option<usize>,
@@ -38,14 +38,14 @@ impl ThreadActivation {
         ThreadActivation { role, works: vec![Demands::default()], sources, previous: None }
     }
 
-    /// Charges its current work.
+    /// Charges the current work of the activation.
     pub(super) fn charge(&mut self, demands: Demands) {
         if let Some(work) = self.works.last_mut() {
             *work += demands;
         }
     }
 
-    /// Ends its current work. Returns the number of the ended work.
+    /// Ends the current work of the activation. Returns the number of the ended work.
     pub(super) fn end_work(&mut self) -> usize {
         self.works.push(Demands::default());
         self.works.len() - 2
@@ -102,7 +102,7 @@ impl ActivationPlan {
 }
 
 impl ThreadActivation {
-    /// Activations that must precede it, wholly or in part.
+    /// Activations that must precede this one, wholly or in part.
     fn required_activations(&self) -> impl Iterator<Item = usize> {
         self.sources.iter().map(|mark| mark.activation).chain(self.previous)
     }

@@ -10,13 +10,13 @@ use crate::joined_request::{JoinedRequest, SyncEdge};
 pub struct FragmentPacket {
     /// Identifier of the connection at both ends. If messages have ids, the id.
     pub connection: u64,
-    /// Which of the two directions of the connection; both ends agree on it.
+    /// Direction of the packet, one of the connection's two; both ends agree on it.
     pub is_back: bool,
     /// Offset of the packet's first byte in its direction of the connection, from 0.
     pub begin: i64,
     /// Offset after the packet's last byte. An empty packet counts as one byte.
     pub end: i64,
-    /// Whether the event sent it. Otherwise it received it.
+    /// Whether the event sent the packet. Otherwise it received it.
     pub is_sent: bool,
     /// Index of the fragment.
     pub fragment: u32,

@@ -20,9 +20,9 @@ pub struct RequestFacts {
     pub begin: i64,
     /// When the request ended, in nanoseconds since the Unix epoch.
     pub end: i64,
-    /// Total usage on its behalf, as parsed.
+    /// Total usage on behalf of the request, as parsed.
     pub demands: Demands,
-    /// Times in which its threads were blocked.
+    /// Times in which the request's threads were blocked.
     pub waits: WaitTimes,
 }
 

@@ -61,7 +61,8 @@ struct CtfFormat {
     host: Option<String>,
     /// Directories with streams that must be read separately.
     apart: RefCell<BTreeSet<PathBuf>>,
-    /// Whether a directory was added to these, so that it has been read in part.
+    /// Whether a directory was added to the separately read streams, and has thus been read in
+    /// part.
     begins_anew: Cell<bool>,
 }
 

@@ -54,7 +54,7 @@ type BabeltraceLines = TextLines<Box<dyn Read>>;
 pub(super) struct CtfStream {
     /// File of the stream.
     file: PathBuf,
-    /// Trace with this stream only; it is removed in the end.
+    /// Directory of a trace with this stream only; it is removed with this struct.
     _alone: TempDir,
     mended: RepairedTrace,
     program: Babeltrace,
@@ -110,8 +110,8 @@ impl CtfStream {
         &self.file
     }
 
-    /// Whether the metadata of its trace is in CTF 2: JSON objects, separated by the record
-    /// separator.
+    /// Whether the metadata of the stream's trace is in CTF 2: JSON objects, separated by the
+    /// record separator.
     pub(super) fn is_ctf_2(&self) -> bool {
         let mut first = [0];
         let metadata = fs::File::open(self.file.with_file_name("metadata"));

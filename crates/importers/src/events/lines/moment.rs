@@ -22,8 +22,8 @@ pub(super) fn parse_moment(text: &str, unit: Option<TimeUnit>) -> Result<i64, Wr
     parse_time(text.as_bytes(), unit)?.ok_or_else(wrong)
 }
 
-/// Guesses the unit of a number by its digits: the one that makes it a time after 1973. A number
-/// with decimals is in seconds, and a small one in nanoseconds.
+/// Guesses the unit of a number by its digits: the unit that makes the number a time after 1973. A
+/// number with decimals is in seconds, and a small one in nanoseconds.
 fn unit_of(text: &str) -> TimeUnit {
     if text.contains('.') {
         return TimeUnit::Seconds;

@@ -108,7 +108,7 @@ impl<R: Read + Send> JsonElements<R> {
         self.at = end;
     }
 
-    /// Takes the value that begins here, and appends it to `into`.
+    /// Takes the value that begins at the present position, and appends it to `into`.
     fn take_value(&mut self, mut into: Option<&mut Vec<u8>>) -> ValueEnd {
         let (mut scan, mut length) = (JsonScan::default(), 0);
         loop {

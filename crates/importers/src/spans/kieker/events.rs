@@ -44,10 +44,10 @@ pub(super) struct EventCounts {
 struct OperationStack {
     number: i64,
     open: Vec<StackedOperation>,
-    /// Expected number of its next event.
+    /// Expected number of the trace's next event.
     next: i64,
     has_gap: bool,
-    /// Operation that its last event was about to call.
+    /// Operation that the trace's last event was about to call.
     called: Option<String>,
     host: String,
     /// Names and values from the record of the trace.
@@ -81,11 +81,11 @@ impl StackedOperation {
 
 /// Finished operation.
 struct FinishedOperation<'a> {
-    /// Number of its begin event, or otherwise of its end event.
+    /// Number of the operation's begin event, or otherwise of its end event.
     order: i64,
     begin: Option<i64>,
     end: Option<i64>,
-    /// Exception by which it ended.
+    /// Exception by which the operation ended.
     cause: Option<&'a str>,
     signature: &'a str,
     class: &'a str,
@@ -99,7 +99,7 @@ impl OperationStacks {
             Some((name, fields.text_if_any(place).to_owned()))
                 .filter(|(_, value)| !value.is_empty())
         };
-        // A trace without a parent is its own.
+        // A trace without a parent has its own number as the parent's.
         let has_parent = fields.number(4).is_ok_and(|parent| parent != number && parent != -1);
         let parent = [named("parent.trace", 4), named("parent.order", 5)];
         self.resting.push_back(number);

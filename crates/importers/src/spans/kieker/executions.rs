@@ -13,8 +13,8 @@ use crate::tabular::WrongValue;
 /// Number of fields of a record since 2011.
 const FIELDS: usize = 8;
 
-/// Emits the execution of a record to `spans`. `unit_ns` is the unit of its times, and `alone`
-/// names its trace if the record names none.
+/// Emits the execution of a record to `spans`. `unit_ns` is the unit of the record's times, and
+/// `alone` names its trace if the record names none.
 pub(super) fn emit_execution(
     fields: &KiekerFields<'_>,
     unit_ns: i64,

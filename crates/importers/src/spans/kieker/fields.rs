@@ -55,7 +55,8 @@ impl<'a> KiekerFields<'a> {
         })
     }
 
-    /// The time at `place` in nanoseconds; `unit_ns` is the length of its unit.
+    /// The time at `place` in nanoseconds; `unit_ns` is the length of the field's unit in
+    /// nanoseconds.
     pub(super) fn time(&self, place: usize, unit_ns: i64) -> Result<i64, WrongValue> {
         let number = self.number(place)?;
         let time = number.checked_mul(unit_ns);

@@ -14,7 +14,7 @@ pub(in crate::events::perf) struct TracepointFormat {
 /// Field of a tracepoint.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::events::perf) struct TracepointField {
-    /// Name by which perf prints it, or its own name.
+    /// Name by which perf prints the field, or its own name.
     pub(in crate::events::perf) name: String,
     /// Offset in bytes from the beginning of the event.
     pub(in crate::events::perf) offset: usize,

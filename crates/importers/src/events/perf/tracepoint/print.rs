@@ -8,11 +8,11 @@ type NamedValues = Vec<(i64, String)>;
 /// How a field is printed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FieldPrinting {
-    /// The field, by its own name.
+    /// Own name of the field.
     pub(super) field: String,
-    /// Name that is printed before it.
+    /// Name that is printed before the field.
     pub(super) name: Option<String>,
-    /// Names of its values; for flags also the separator.
+    /// Names of the field's values; for flags also the separator.
     pub(super) table: Option<(NamedValues, Option<String>)>,
     /// Whether the field is printed as an IP address.
     pub(super) is_address: bool,

@@ -16,7 +16,7 @@ pub(super) trait JsonObject<'de, S>: Clone {
         state: &mut S,
     ) -> Result<(), A::Error>;
 
-    /// Called after the object was read to its end.
+    /// Ends the object after all its members were read.
     fn finish_object<E: Error>(self, _: &mut S) -> Result<(), E> {
         Ok(())
     }
