@@ -8,7 +8,7 @@ use message_trace::units::{format_duration, to_printable};
 pub struct ComparedClock {
     /// The host.
     pub host: String,
-    /// The host it is compared with. It is the host itself if there is no other.
+    /// The host with which the clock is compared: the host itself if there is no other.
     pub against: String,
     /// The method by which the difference was found, in a few words.
     pub found: String,

@@ -12,7 +12,7 @@ pub(crate) struct PatternOperation<'a> {
     pub(crate) name: &'a str,
     /// The node that receives the request.
     pub(crate) node: &'a str,
-    /// Whether paths begin with it.
+    /// Whether paths begin with the operation.
     pub(crate) is_root: bool,
 }
 

@@ -159,7 +159,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// The rank of the pattern of that number; `None` if it is not in the page.
+    /// The rank of the pattern with the number `pattern`; `None` if it is not in the page.
     pub fn rank_of_pattern(&self, pattern: i64) -> Option<usize> {
         self.rank.get(&pattern).copied()
     }

@@ -66,7 +66,7 @@ pub struct TraceMeta {
 pub struct RequestCounts {
     /// The number of requests.
     pub requests: u64,
-    /// The number of their steps.
+    /// The number of the requests' steps.
     pub steps: u64,
 }
 
@@ -75,9 +75,9 @@ pub struct RequestCounts {
 pub struct RestSums {
     /// The number of patterns.
     pub patterns: u64,
-    /// The number of their instances.
+    /// The number of the patterns' instances.
     pub instances: u64,
-    /// The sum of their total times, in nanoseconds.
+    /// The sum of the patterns' total times, in nanoseconds.
     pub total_time: f64,
 }
 

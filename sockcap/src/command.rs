@@ -17,7 +17,7 @@ type ReadArguments =
 pub(crate) struct Subcommand {
     /// Returns the name, help and arguments of the subcommand.
     pub(crate) define: fn() -> Command,
-    /// Parses the arguments given to it.
+    /// Parses the arguments of the subcommand.
     pub(crate) read: ReadArguments,
 }
 

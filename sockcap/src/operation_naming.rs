@@ -15,7 +15,7 @@ use crate::words::same_directory;
 pub(crate) struct NamingSummary {
     /// Number of logs with snippets that were blanked.
     pub(crate) logs: u64,
-    /// Number of operations that are next to them now.
+    /// Number of operations that are in files next to the logs now.
     pub(crate) operations: u64,
     /// Number of logs that may still be written.
     pub(crate) running: u64,

@@ -39,7 +39,7 @@ impl OwnLogs {
         OwnLogs { user, recordings: BTreeSet::from([recording.to_string()]) }
     }
 
-    /// Whether an open log is one of them.
+    /// Whether an open log is among these logs.
     pub(crate) fn contains_log(&self, log: &SocketLog) -> bool {
         let recording = || log.header().recording.map(|id| id.to_string());
         let is_recorded = || recording().is_some_and(|id| self.recordings.contains(&id));

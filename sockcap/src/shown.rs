@@ -48,7 +48,7 @@ impl FromStr for PathSource {
 pub(crate) struct ShownData {
     /// The directory that the user named.
     pub(crate) whole: DataDir,
-    /// The directory with the shown tables: the same, or the one of spans within it.
+    /// The directory with the shown tables: `whole`, or the directory of spans within it.
     pub(crate) data: DataDir,
     /// The shown source.
     pub(crate) source: PathSource,
@@ -88,7 +88,7 @@ impl ShownData {
         Ok(ShownData { whole, data, source, has_both: has_messages && has_spans })
     }
 
-    /// The directory of spans, whether or not it has some, and whatever is shown.
+    /// The directory of spans, whether or not it contains spans, and whatever source is shown.
     pub(crate) fn spans_dir(&self) -> DataDir {
         match self.source {
             PathSource::Messages => self.whole.spans_dir(),

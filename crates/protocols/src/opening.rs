@@ -23,7 +23,7 @@ pub(crate) fn yes_if(is: bool) -> OpeningVerdict {
 #[derive(Debug, Default)]
 pub(crate) struct FlowOpening {
     turns: VecDeque<OpeningTurn>,
-    /// Sender and place of the turns before these.
+    /// Sender and place of the turns before the kept ones.
     passed: Vec<(FlowSpeaker, LogPosition)>,
     /// Number of turns so far.
     count: u32,
@@ -90,7 +90,7 @@ impl FlowOpening {
         self.count
     }
 
-    /// Bytes that one side sent in these turns, or an empty slice.
+    /// Bytes that one side sent in the two latest turns, or an empty slice.
     pub(crate) fn bytes_of(&self, speaker: FlowSpeaker) -> &[u8] {
         let turn = self.turns.iter().find(|turn| turn.speaker == speaker);
         turn.map_or(&[], |turn| &turn.bytes)

@@ -11,9 +11,9 @@ pub type ProtocolSpec = Spec<ProtocolEntry>;
 
 /// The part of a registry entry that only protocols have.
 pub struct ProtocolEntry {
-    /// Rule by which its bytes are kept.
+    /// Rule by which the library keeps the protocol's bytes.
     pub class: SnippetRule,
-    /// How it is recognised, as a sentence.
+    /// How the protocol is recognised, as a sentence.
     pub recognised: &'static str,
     /// Decides whether a flow's opening has this protocol. A protocol that occurs within another
     /// one, or that is recognised by its snippet rule, always answers no.

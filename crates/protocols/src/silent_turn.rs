@@ -20,7 +20,7 @@ const BLANKS: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct SilentTurn {
     begin: Option<(LogPosition, MessageRole)>,
-    /// Whether its first message cannot be read.
+    /// Whether the turn's first message cannot be read.
     is_lost: bool,
 }
 
@@ -38,7 +38,7 @@ impl SilentTurn {
         }
     }
 
-    /// Marks the turn as unreadable from here on.
+    /// Marks the turn as unreadable from its present position on.
     pub(crate) fn lose_track(&mut self) {
         self.is_lost |= self.begin.is_some();
     }

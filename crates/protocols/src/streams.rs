@@ -36,7 +36,7 @@ pub(crate) trait MessageParser: Send {
         let _ = (speaker, out);
     }
 
-    /// The bytes of `speaker` cannot be read until its next turn.
+    /// Handles that the bytes of `speaker` cannot be read until its next turn.
     fn lose_track(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let _ = (speaker, out);
     }
@@ -64,7 +64,7 @@ pub(crate) trait MessageParser: Send {
         false
     }
 
-    /// The flow ends. Operations are emitted through their sender's part of `out`.
+    /// Handles the end of the flow. Operations are emitted through their sender's part of `out`.
     fn finish_messages(&mut self, out: &mut OperationSink<'_>) {
         let _ = out;
     }
@@ -90,7 +90,7 @@ pub(crate) struct UnparsedBytes<'a> {
     pub bytes: &'a [u8],
     /// Whether the following bytes are missing: then the message is parsed as far as it goes.
     pub ended: bool,
-    /// Whether bytes before these are missing, so that a message may not begin here.
+    /// Whether bytes before the unparsed ones are missing, so that a message may not begin here.
     pub after_gap: bool,
     /// Whether the bytes are a whole datagram.
     pub datagram: bool,

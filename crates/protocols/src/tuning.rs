@@ -12,7 +12,7 @@ pub(crate) const HTTP2_FRAME_BYTES: usize = 9 + (16 << 10);
 /// Maximum number of bytes of an HTTP/2 header block over several frames.
 pub(crate) const HTTP2_BLOCK_BYTES: usize = 16 << 10;
 
-/// Maximum number of bytes of a header value that are kept; the rest of a longer one is not.
+/// Maximum number of bytes of a header value that are kept; the rest of a longer value is not kept.
 pub(crate) const HEADER_VALUE_BYTES: usize = 1 << 10;
 
 /// Maximum number of entries of an HPACK table that are kept. The default table size of 4096 bytes

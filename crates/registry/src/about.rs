@@ -10,7 +10,7 @@ pub struct EntryHelp {
     /// Further paragraphs of `--help`, above the flags; may be empty. Lines within a paragraph are
     /// joined with a space.
     pub details: &'static str,
-    /// Paragraphs below the flags, laid out as they are here; may be empty.
+    /// Paragraphs below the flags, laid out as in this text; may be empty.
     pub notes: &'static str,
     /// Command lines that work, one per line. A remark may follow after three spaces.
     pub examples: &'static [&'static str],

@@ -22,9 +22,9 @@ pub struct FlagSpec {
     pub long: &'static str,
     /// The one-letter name.
     pub short: Option<char>,
-    /// The name of its value in help, such as `TIME`; empty for a switch.
+    /// The name of the flag's value in help, such as `TIME`; empty for a switch.
     pub value_name: &'static str,
-    /// The values that it takes.
+    /// The values that the flag takes.
     pub values: ValueSyntax,
     /// The value if the user gives none.
     pub default: Option<&'static str>,
@@ -39,9 +39,9 @@ pub struct FlagSpec {
     pub repeats: bool,
     /// The separator of several values in one argument.
     pub delimiter: Option<char>,
-    /// Long names of flags that must be given with it.
+    /// Long names of flags that must be given with this one.
     pub requires: &'static [&'static str],
-    /// Long names of flags that cannot be given with it.
+    /// Long names of flags that cannot be given with this one.
     pub conflicts: &'static [&'static str],
     /// Values that completion offers in addition to `values`.
     pub offer: ValueOffer,
@@ -68,7 +68,7 @@ impl FlagSpec {
 /// The values that a flag takes.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueSyntax {
-    /// None: the flag is on when it is given.
+    /// No value: the flag is on when it is given.
     Switch,
     /// A path, which need not exist.
     Path,
@@ -85,7 +85,7 @@ pub enum ValueSyntax {
     OneOf {
         /// The words, in the order in which they are offered.
         choices: fn() -> Vec<FlagChoice>,
-        /// Whether help lists them; false if the flag's own help names them.
+        /// Whether help lists the words; false if the flag's own help names them.
         listed: bool,
     },
 }
@@ -261,13 +261,13 @@ impl<T> Flag<T> {
         self
     }
 
-    /// Requires these flags.
+    /// Requires the flags with these long names.
     pub const fn requires(mut self, long: &'static [&'static str]) -> Flag<T> {
         self.spec.requires = long;
         self
     }
 
-    /// Conflicts with these flags.
+    /// Makes the flag conflict with the flags with these long names.
     pub const fn conflicts(mut self, long: &'static [&'static str]) -> Flag<T> {
         self.spec.conflicts = long;
         self
@@ -301,7 +301,7 @@ impl<T> Flag<T> {
 }
 
 impl ValueSyntax {
-    /// Whether `text` is one of the values.
+    /// Checks whether `text` is one of the flag's values.
     fn admits_text(self, text: &str) -> Result<(), String> {
         match self {
             ValueSyntax::Switch | ValueSyntax::Path | ValueSyntax::Text => Ok(()),

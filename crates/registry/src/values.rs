@@ -40,7 +40,7 @@ pub fn parse_text(text: &str) -> Result<String, String> {
 /// A whole number.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A message that states the fault of `text`.
 pub fn parse_whole(text: &str) -> Result<usize, String> {
     text.parse().map_err(|error: std::num::ParseIntError| error.to_string())
 }
@@ -101,7 +101,7 @@ pub fn parse_not_negative(text: &str) -> Result<f64, String> {
 /// Three comma-separated numbers, none of them negative.
 ///
 /// # Errors
-/// How to write them.
+/// A message that states how to write the numbers.
 pub fn parse_triple(text: &str) -> Result<[f64; 3], String> {
     let numbers: Result<Vec<f64>, String> =
         text.split(',').map(|part| parse_not_negative(part.trim())).collect();

@@ -9,20 +9,21 @@ use crate::demands::{Demands, WaitTimes};
 pub struct JoinedRequest {
     /// Number of the request, from 0, in the order in which requests were emitted.
     pub number: u64,
-    /// Kind of its seed event.
+    /// Kind of the request's seed event.
     pub seed: NameId,
     /// Name of the request, if the schema names an attribute for it; otherwise the seed's kind.
     pub name: NameId,
-    /// Number of seed events in it. More than one is a sign that the schema merges requests.
+    /// Number of seed events in the request. More than one is a sign that the schema merges
+    /// requests.
     pub seeds: u32,
-    /// Whether its valid-intervals were all closed. Otherwise a time-out or the memory limit ended
-    /// it.
+    /// Whether the valid-intervals of the request were all closed. Otherwise a time-out or the
+    /// memory limit ended it.
     pub whole: bool,
     /// Events of the request, in the order of time.
     pub events: Vec<JoinedEvent>,
     /// Synchronisation points, in the order of their sources.
     pub syncs: Vec<SyncEdge>,
-    /// Total usage on its behalf.
+    /// Total usage on behalf of the request.
     pub demands: Demands,
 }
 

@@ -48,7 +48,7 @@ pub struct WorkloadModel {
 pub struct ClusterMember {
     /// Number of the request.
     pub request: u64,
-    /// Index of its cluster in [`WorkloadModel::clusters`].
+    /// Index of the request's cluster in [`WorkloadModel::clusters`].
     pub cluster: u32,
     /// Distance from the centre of the cluster; for growing clusters, from the centre at the time
     /// when the request was added.
@@ -58,7 +58,7 @@ pub struct ClusterMember {
 /// A cluster of a model.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RequestCluster {
-    /// Number of its requests.
+    /// Number of the cluster's requests.
     pub requests: u64,
     /// The cluster's share of all requests, from 0 to 1.
     pub share: f64,
@@ -69,9 +69,9 @@ pub struct RequestCluster {
     pub representative: u64,
     /// The representative's elements, with the mean demands of the members with the same elements.
     pub elements: Vec<ClusterElement>,
-    /// Mean demands of its requests, as parsed.
+    /// Mean demands of the cluster's requests, as parsed.
     pub demands: Demands,
-    /// Mean times in which their threads were blocked.
+    /// Mean times in which the requests' threads were blocked.
     pub waits: WaitTimes,
     /// Mean duration in nanoseconds.
     pub duration_ns: i64,
@@ -80,7 +80,7 @@ pub struct RequestCluster {
     /// Duration of the representative with unlimited processors, in nanoseconds, if nothing but
     /// processor time and synchronisation took time.
     pub endless_ns: i64,
-    /// Begin of its first request, in nanoseconds since the Unix epoch.
+    /// Begin of the cluster's first request, in nanoseconds since the Unix epoch.
     pub begin: i64,
     /// End of the cluster's last request, in nanoseconds since the Unix epoch.
     pub end: i64,
@@ -109,7 +109,7 @@ pub struct NameCount {
 pub struct ClusterElement {
     /// The act.
     pub act: ElementAct,
-    /// The role that performs it; for a signal, the signalled role.
+    /// The role that performs the element; for a signal, the signalled role.
     pub role: String,
     /// Mean demands.
     pub demands: Demands,

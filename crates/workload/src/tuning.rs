@@ -21,7 +21,7 @@ pub(crate) const DISK_SPREAD: f64 = 0.1;
 /// Bytes sent or received below which demands count as equal. Chosen: headers differ by that.
 pub(crate) const NETWORK_BYTES_FLOOR: f64 = 512.0;
 
-/// Difference of bytes sent or received that is one apart, as a share. Chosen.
+/// Difference of bytes sent or received that counts as the distance 1, as a share. Chosen.
 pub(crate) const NETWORK_SPREAD: f64 = 0.05;
 
 /// Cost of an element that only one of two requests has, or with another role, in addition to its
@@ -129,7 +129,7 @@ pub(crate) const REQUEST_NAMES: usize = 64 * 1024;
 /// Number of threads beyond which silent ones are forgotten; one takes 200 bytes.
 pub(crate) const THREADS: usize = 16 * 1024;
 
-/// Number of marks, beyond which all are forgotten; one takes 9 bytes and more.
+/// Number of marks above which all marks are forgotten; a mark takes at least 9 bytes.
 pub(crate) const MARKS: usize = 1024 * 1024;
 
 /// Maximum number of a processor with an entry in its host's table; others are in a hash table,

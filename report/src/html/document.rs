@@ -49,7 +49,7 @@ pub(super) fn comparison_start(page: &ComparisonPage) -> String {
     open_document(&both, false, &body)
 }
 
-/// The head of a document with that title, and the beginning of its body.
+/// The head of a document with the title `title`, and the beginning of its body.
 fn open_document(title: &str, is_served: bool, body: &Markup) -> String {
     let head = html! {
         head {

@@ -29,7 +29,7 @@ pub(super) struct PatternDocument<'a> {
 #[derive(Serialize)]
 struct JsonPattern<'a> {
     pattern: i64,
-    /// The number of the lead of its family.
+    /// The number of the lead of the pattern's family.
     family: i64,
     count: i64,
     expected: f64,

@@ -94,7 +94,7 @@ struct MutationRow<'a> {
     steps: usize,
     counts: [f64; 2],
     mean_ns: [f64; 2],
-    /// The nodes that it goes through, each once, in the order of the tree.
+    /// The nodes that the mutation's requests go through, each once, in the order of the tree.
     through: Vec<&'a str>,
 }
 
@@ -122,7 +122,7 @@ fn distinct_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names.filter(|name| seen.insert(*name)).collect()
 }
 
-/// All of these as JSON, [`MUTATIONS_PER_BATCH`] in a batch.
+/// All of `all` as JSON, [`MUTATIONS_PER_BATCH`] in a batch.
 fn encode_batches(all: &[impl Serialize]) -> serde_json::Result<Vec<Vec<u8>>> {
     all.chunks(MUTATIONS_PER_BATCH).map(serde_json::to_vec).collect()
 }

@@ -80,7 +80,7 @@ struct PatternColumns {
     p99: Vec<ShortNumber>,
     total: Vec<ShortNumber>,
     hops: Vec<usize>,
-    /// The number of the lead of its family.
+    /// The number of the lead of the pattern's family.
     family: Vec<i64>,
     /// The nodes in the order in which the path first reaches them: twice the number of the name,
     /// plus one if the path continues from the preceding node.

@@ -96,7 +96,8 @@ impl InstanceSample {
         }
     }
 
-    /// Whether an instance with that number and duration would be kept.
+    /// Whether an instance with the number `path` and the duration `duration`, in nanoseconds,
+    /// would be kept.
     pub(super) fn wants_path(&self, path: i64, duration: i64, limit: usize) -> bool {
         let slow = limit / 2;
         self.slowest.len() < slow

@@ -32,7 +32,7 @@ pub struct PageWorkload {
     /// Number of omitted unusual requests.
     unusual_left: usize,
     examples: Vec<ExampleRequest>,
-    /// The command that shows all of it.
+    /// The command that shows all costs.
     command: String,
 }
 
@@ -48,7 +48,7 @@ struct PageErrors {
 struct PageCluster {
     requests: u64,
     share: ShortNumber,
-    /// The most frequent names of its requests, each with its number.
+    /// The most frequent names of the cluster's requests, each with its number of requests.
     names: Vec<(String, u64)>,
     /// The number of further names.
     more_names: usize,
@@ -83,7 +83,7 @@ impl PageWorkload {
         clusters.take(half).chain(unusual.take(half)).collect()
     }
 
-    /// The costs in `answer`, with these requests as examples. `command` shows all of it.
+    /// The costs in `answer`, with these requests as examples. `command` shows all costs.
     pub fn from_report(
         answer: &WorkloadReport,
         examples: Vec<ExampleRequest>,

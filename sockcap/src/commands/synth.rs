@@ -144,8 +144,8 @@ impl SynthCommand {
     }
 }
 
-/// The configuration of that name or at that path, if it is one of operations. A file takes
-/// precedence over an included one.
+/// The configuration with the given name or at the given path, if it is one of operations. A file
+/// takes precedence over an included one.
 fn operations_config(
     name: &str,
     path: &Path,

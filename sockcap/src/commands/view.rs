@@ -233,7 +233,7 @@ impl ViewPages {
 #[derive(Default)]
 struct InstancesQuery {
     order: InstanceOrder,
-    /// Number of the first of them.
+    /// Number of the first requested instance.
     from: usize,
 }
 

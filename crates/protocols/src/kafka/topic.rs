@@ -9,7 +9,7 @@ use crate::names;
 pub(super) struct KafkaBody {
     /// First topic, without literals.
     pub(super) topic: Option<String>,
-    /// Number of servers that are to acknowledge; if it is 0, there is no response.
+    /// Number of servers that are to acknowledge the request; if it is 0, there is no response.
     pub(super) acks: Option<u16>,
 }
 

@@ -15,7 +15,7 @@ use crate::operations::tuning::MAX_CONVERSATIONS;
 pub struct RecognisedOperations {
     /// Operations, in the order of their times.
     pub entries: Vec<OperationEntry>,
-    /// Number of blank snippets; their operations are in a file next to the log.
+    /// Number of blank snippets; the operations of blank snippets are in a file next to the log.
     pub blank: u64,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct GrowingCluster {
     pub(crate) center: ScaledRequest,
     /// Sums of demands by element over members with the representative's text.
     sums: Vec<[f64; 6]>,
-    /// Number of the members with the representative's elements.
+    /// Number of the members with the representative's text.
     alike: u64,
     pub(crate) gathered: FactSums,
     /// Sum of the distances of members from the centre.

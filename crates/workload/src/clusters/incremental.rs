@@ -89,7 +89,8 @@ impl IncrementalClusters {
         self.sort_by_text();
     }
 
-    /// Whether the cluster of that number should be merged now: each time that it has doubled.
+    /// Whether the cluster with this number should be merged now: each time that its size has
+    /// doubled.
     pub(crate) fn has_doubled(&self, number: u64) -> bool {
         let place = self.numbers.iter().position(|of| *of == number);
         let count = place.map_or(0, |place| self.clusters[place].gathered.count);
@@ -122,7 +123,7 @@ impl IncrementalClusters {
         nearest.found
     }
 
-    /// The nearest one among the given clusters, likewise.
+    /// The nearest cluster among the given ones, with its distance.
     fn find_nearest_where(
         &self,
         scaled: &ScaledRequest,

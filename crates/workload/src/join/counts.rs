@@ -7,7 +7,7 @@ use serde::Serialize;
 pub(crate) struct StateCounts {
     /// Events of kinds that can begin requests.
     pub could_begin: u64,
-    /// Events of these kinds without a known process.
+    /// Events of kinds that can begin requests, without a known process.
     pub without_process: u64,
     /// Joined events.
     pub joined: u64,

@@ -55,7 +55,7 @@ impl JoinTables<'_> {
         self.store.sets.get(set).seeds > 0
     }
 
-    /// Closes a sector; a set without remaining sectors is closed, unless it is `but`.
+    /// Closes a sector; a set without remaining sectors is closed, unless the set is `but`.
     fn close_sector(&mut self, sector: u32, but: Option<u32>) {
         let leave = self.program.leave;
         let (set, is_closed) = self.store.close_sector(sector, self.threads, self.now, leave);
@@ -157,7 +157,8 @@ impl EventJoiner {
         set
     }
 
-    /// Opens and closes intervals after the event was added to its set with this order number.
+    /// Opens and closes intervals after the event was added to its set with the order number
+    /// `order`.
     pub(crate) fn apply_bindings(
         &mut self,
         tables: &mut JoinTables<'_>,

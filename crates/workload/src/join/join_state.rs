@@ -117,7 +117,7 @@ impl JoinState {
             && before.processor == event.processor
             && matches!(before.state, ThreadRunState::Running | ThreadRunState::Interrupted)
         {
-            // The event of its leaving was lost, so the time since its last event is not
+            // The event of the thread's leaving was lost, so the time since its last event is not
             // attributed.
             (before.state, before.since) = (ThreadRunState::Unknown, event.time);
         }
@@ -297,7 +297,7 @@ impl JoinState {
 /// Maximum number of parts that match one event.
 const MAX_RULES: usize = 12;
 
-/// Takes the usage of a thread since its last event, if it works for that set.
+/// Takes the usage of a thread since its last event, if the thread works for the set.
 fn pending_in(
     set: u32,
     thread: u32,

@@ -8,7 +8,7 @@ use crate::tuning::MARKS;
 #[derive(Debug, Default)]
 pub(crate) struct MarkedValues {
     keys: FxHashSet<u64>,
-    /// How often all were forgotten, as there were too many.
+    /// How often all marks were forgotten, as there were too many.
     pub(crate) forgotten: u64,
     /// For each mark number, whether it was ever set on a value.
     put: Vec<bool>,

@@ -38,15 +38,15 @@ pub(crate) struct CompiledKind {
     pub slots: Vec<AttributeSlot>,
     /// Actions, by the name of the joined event.
     pub groups: Vec<RuleGroup>,
-    /// Whether its events can begin a request.
+    /// Whether events of the kind can begin requests.
     pub begins_requests: bool,
-    /// Whether the thread keeps its attributes for an event of another kind.
+    /// Whether the thread keeps the event's attributes for an event of another kind.
     pub keeps: bool,
     /// Kind of the kept event with the attributes.
     pub after: Option<u16>,
     /// For each slot, the slot of the kept event.
     pub from_kept: Vec<Option<u8>>,
-    /// Synthetic events before it.
+    /// Synthetic events before the event.
     pub begins: Vec<CompiledBegin>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct CompiledKind {
 pub(crate) struct AttributeSlot {
     /// Name of the attribute.
     pub name: NameId,
-    /// Whether its text is used as a name.
+    /// Whether the attribute's text is used as a name.
     pub is_name: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct AttributeSlot {
 pub(crate) struct RuleGroup {
     /// The name of that event.
     pub kind: NameId,
-    /// Slot of its thread, if it is not the one that posts it.
+    /// Slot of the attribute with the event's thread, if another thread posts the event.
     pub thread: Option<u8>,
     /// The parts.
     pub parts: Vec<CompiledRule>,

@@ -18,7 +18,7 @@ pub(crate) struct ReorderQueue {
     given: i64,
     came: u64,
     late_in_a_row: u32,
-    /// Released events with the time of the last one.
+    /// Released events with the time of the last released event.
     same_time: Vec<ExtractedEvent>,
     /// Counts of rejected events.
     pub(crate) counts: QueueCounts,

@@ -23,11 +23,11 @@ pub(crate) struct SeedRequirements {
 pub struct SeedCounts {
     /// Kinds of the events that begin a request according to the schema.
     pub kinds: Vec<String>,
-    /// Number of events of these kinds.
+    /// Number of events of the required kinds.
     pub events: u64,
     /// Number of these events without a known process, if the schema requires one.
     pub without_process: u64,
-    /// Marks that the schema requires and that no event has set, in its notation:
+    /// Marks that the schema requires and that no event has set, in the schema's notation:
     /// `client(process, fd)`.
     pub missing: Vec<String>,
 }

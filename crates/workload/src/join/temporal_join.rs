@@ -60,7 +60,7 @@ pub struct TemporalJoin {
 }
 
 impl TemporalJoin {
-    /// A join by `schema`. `names` are the ones of the future batches.
+    /// A join by `schema`. `names` are the names of the future batches.
     ///
     /// # Errors
     /// The part of the schema that exceeds the join's bounds, with its line.
@@ -153,7 +153,7 @@ impl TemporalJoin {
         self.shares.charged_share(&self.state.threads)
     }
 
-    /// Adds an event to the queue, and a synthetic one at its begin.
+    /// Adds an event to the queue, and a synthetic event at its begin.
     fn queue_event(&mut self, item: ExtractedEvent, emitted: &mut dyn FnMut(JoinedRequest)) {
         let begins = self.program.kinds.get(usize::from(item.kind)).map(|kind| &kind.begins);
         let is_late = self.queue.is_late(&item);

@@ -33,7 +33,7 @@ pub struct ThreadSlice {
     pub to: i64,
     /// The resource that the thread used or waited for.
     pub what: StepResource,
-    /// The processor on which it computed, if it is known.
+    /// The processor on which the thread computed, if it is known.
     pub processor: Option<u16>,
 }
 

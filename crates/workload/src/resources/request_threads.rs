@@ -12,7 +12,7 @@ use crate::tuning::{MAX_HANDOFF_ROUNDS, MAX_REQUEST_THREADS};
 pub struct RequestThreads {
     /// The threads, in the order in which they first computed.
     pub lanes: Vec<ThreadLane>,
-    /// Hand-offs between them.
+    /// Hand-offs between the lanes.
     pub wakes: Vec<LaneWake>,
     /// Whether threads were left out because of the limit.
     pub is_cut: bool,
@@ -40,7 +40,7 @@ pub struct LaneWake {
     pub signalled: i64,
     /// Index of the woken lane.
     pub to: usize,
-    /// Time at which it continued.
+    /// Time at which the woken thread continued.
     pub woken: i64,
 }
 

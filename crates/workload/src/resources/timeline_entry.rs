@@ -28,7 +28,7 @@ pub(super) enum TimelineChange {
     Scheduled(SchedulerState),
     /// A call ends.
     Ended,
-    /// Another thread starts or wakes it.
+    /// Another thread starts or wakes the thread.
     Wake,
     /// The thread handles a message. After the last message of a step, the step no longer uses the
     /// thread.
@@ -51,7 +51,7 @@ pub(super) struct ThreadState {
     pub call: Option<BlockingCall>,
     /// Whether the thread has handled a message of an unfinished step, and has not polled since.
     pub is_busy: bool,
-    /// The number of its current or last processor, plus one; 0 if it is not known.
+    /// The number of the thread's current or last processor, plus one; 0 if it is not known.
     pub processor: u16,
 }
 

@@ -12,7 +12,7 @@ pub(super) enum TimelineEvent {
     In,
     /// The thread is on no processor from now on.
     Out,
-    /// From now on it is not known whether it is on one.
+    /// From now on it is not known whether the thread is on a processor.
     Lost,
     /// The thread begins.
     Start,

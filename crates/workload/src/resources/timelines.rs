@@ -26,7 +26,7 @@ pub(super) struct TimelineThread {
     pub is_recorded: bool,
     /// State of the thread before its first entry.
     pub before: SchedulerState,
-    /// Range of its entries.
+    /// Range of the thread's entries.
     pub entries: Range<usize>,
     /// Total time of the thread on processors, in nanoseconds.
     pub running_ns: i64,

@@ -19,9 +19,11 @@ use crate::tuning::{MAX_CHAIN_LINKS, MAX_CHAIN_WAKES, MAX_WAKE_ENTRIES};
 pub(super) struct MessageGap {
     /// The step, as in its marks.
     pub step: i64,
-    /// The thread that handled the earlier message, and its time.
+    /// The thread that handled the earlier message, and the time of the message in nanoseconds
+    /// since the Unix epoch.
     pub from: (u32, i64),
-    /// The thread that handled the later message, and its time.
+    /// The thread that handled the later message, and the time of the message in nanoseconds since
+    /// the Unix epoch.
     pub to: (u32, i64),
 }
 
@@ -113,7 +115,7 @@ impl ChainFinder {
             let is_others =
                 matches!(entry.what, TimelineChange::Mark { .. }) && entry.number != gap.step;
             if is_others && entry.time < end && entry.time > from {
-                // Before that, it worked for another step.
+                // Before its last message of the step, the thread worked for another step.
                 return false;
             }
             let TimelineEntry { by, number: signalled, time: woken, object, .. } = *entry;

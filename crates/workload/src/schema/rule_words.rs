@@ -35,7 +35,7 @@ impl<'line> RuleWords<'line> {
         Some(word)
     }
 
-    /// Takes the next token if it is this word. Returns whether it is.
+    /// Takes the next token if it is the word `word`. Returns whether it was taken.
     pub(super) fn take_keyword(&mut self, word: &str) -> bool {
         let before = self.rest;
         let found = self.take_word() == Some(word);
@@ -45,7 +45,7 @@ impl<'line> RuleWords<'line> {
         found
     }
 
-    /// Takes the next token if it is this sign. Returns whether it is.
+    /// Takes the next token if it is the sign `sign`. Returns whether it was taken.
     pub(super) fn take_sign(&mut self, sign: &str) -> bool {
         match self.rest {
             [SchemaToken::Sign(next), rest @ ..] if *next == sign => {

@@ -30,13 +30,13 @@ pub struct EventRule {
     /// Kind of the kept event with the attributes for an event of this kind, for each of `kinds`
     /// (AFTER).
     pub after: Vec<String>,
-    /// Attribute with the thread to which the event belongs, if it is not the one that posts it.
+    /// Attribute with the thread to which the event belongs, if another thread posts the event.
     pub thread: Option<String>,
     /// Conditions that must all hold (WHERE).
     pub conditions: Vec<EventCondition>,
     /// Join attributes (ATTRIBUTE), the strongest first.
     pub bindings: Vec<AttributeBinding>,
-    /// Attributes of the request with intervals that it stops or starts (AFFECT).
+    /// Attributes of the request with intervals that the event stops or starts (AFFECT).
     pub affects: Vec<IntervalEffect>,
     /// Marks that are set on values (MARK) or cleared (UNMARK).
     pub marks: Vec<ValueMark>,
@@ -46,7 +46,7 @@ pub struct EventRule {
     pub processor: Option<ProcessorUse>,
     /// The reason of the thread's wait if it blocks from here on (INSIDE).
     pub inside: Option<WaitReason>,
-    /// Synthetic events before it (BEGIN).
+    /// Synthetic events before the event (BEGIN).
     pub begins: Vec<SyntheticBegin>,
     /// Attribute that names the request (NAME).
     pub name: Option<String>,
@@ -91,7 +91,7 @@ pub enum BindMode {
 pub struct AttributeBinding {
     /// The attribute and the location of its values.
     pub values: AttributeValues,
-    /// The effect of the event on its interval.
+    /// Effect of the event on the value's interval.
     pub mode: BindMode,
 }
 

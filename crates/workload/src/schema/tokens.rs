@@ -15,7 +15,7 @@ const SIGNS: [&str; 13] = ["!=", "<=", ">=", "=", "<", ">", "&", "|", "*", "(", 
 /// The tokens of a line without its comment.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A message that states the fault of the line.
 pub(super) fn split_tokens(line: &str) -> Result<Vec<SchemaToken>, String> {
     let mut tokens = Vec::new();
     let mut rest = line.trim_start();

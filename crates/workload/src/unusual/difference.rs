@@ -36,7 +36,8 @@ pub struct RequestDifference {
     pub role: String,
     /// The act of the element.
     pub act: ElementAct,
-    /// Index of the element in the request, or in the cluster's if only that has it.
+    /// Index of the element in the request, or in the cluster's representative if only that has the
+    /// element.
     pub element: usize,
     /// The resource, if demands differ.
     pub resource: Option<DemandedResource>,

@@ -21,8 +21,8 @@ pub(super) struct PageClass {
     left: usize,
 }
 
-/// The first classes with these numbers, in that order. The names of their operations are numbered
-/// in `names`.
+/// The first of the classes with the numbers `wanted`, in the order of the numbers. The names of
+/// their operations are numbered in `names`.
 pub(super) fn page_classes(
     profile: &Profile,
     wanted: &[u32],

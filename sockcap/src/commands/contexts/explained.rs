@@ -42,7 +42,8 @@ pub(super) fn write_explanation(
     Ok(())
 }
 
-/// The operation of that name: by its full name, by the operation's own name, or by a part of it.
+/// The operation with the given name: by its full name, by the operation's own name, or by a part
+/// of it.
 fn find_operation<'a>(
     profile: &'a Profile,
     wanted: &str,
@@ -86,7 +87,7 @@ fn operation_names<'a>(operations: impl ExactSizeIterator<Item = &'a OperationPr
     names.join(", ")
 }
 
-/// The tree of its contexts, with figures.
+/// Writes the tree of the operation's contexts, with figures.
 fn write_contexts(
     operation: &OperationProfile,
     limit: usize,

@@ -40,15 +40,15 @@ pub(super) struct RecordedProcess {
     /// The name in the report.
     program: String,
     command: String,
-    /// The time of its start, in nanoseconds since the Unix epoch.
+    /// The time of the process's start, in nanoseconds since the Unix epoch.
     started: i64,
     /// `running` (or killed), `exited`, or `replaced` by another program.
     state: &'static str,
-    /// The source of its log, if that is not the library.
+    /// The source of the process's log, if that is not the library.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
     records: u64,
-    /// The size of its log on the disk, in bytes.
+    /// The size of the process's log on the disk, in bytes.
     bytes: u64,
     has_sockets: bool,
     /// Whether the process still runs here, and writes to its log.

@@ -26,7 +26,7 @@ use crate::tuning::{LOOKS_FOR_CHILDREN, TICK};
 pub(super) struct AttachArguments<'a> {
     /// Ids of the processes.
     pub(super) processes: &'a [u32],
-    /// Whether all of them must be recorded.
+    /// Whether all named processes must be recorded.
     pub(super) strict: bool,
     /// Name of this host, if one was given.
     pub(super) host: Option<&'a str>,
@@ -164,7 +164,8 @@ fn attach_to_children(
             failed.remove(&process);
             match attach_process(process, injection, variables) {
                 Ok(process) => recorded.push(process),
-                // A child started since then has the library from its parent.
+                // A child that was started after the library was put into its parent has the
+                // library from it.
                 Err(injector::Error::NotAttached {
                     why: SkipReason::UsesGs | SkipReason::HasLibrary(_),
                     ..

@@ -62,7 +62,7 @@ pub(super) struct InjectionSession {
 }
 
 impl InjectionSession {
-    /// Prepares the injection. `preloaded` is the other library, `logs` the folder of the host.
+    /// Prepares the injection. `preloaded` is the preloaded library, `logs` the folder of the host.
     pub(super) fn begin_injection(
         preloaded: &Path,
         logs: PathBuf,

@@ -19,8 +19,8 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 /// Name of the library's variable: pairs of ids in hexadecimal digits, in the order of the first.
 pub(super) const VARIABLE: &str = "SOCKCAP_UNIX_PEERS";
 
-/// Maximum number of sockets that are passed to the library. The others stay without their other
-/// ends. They take 512 KiB. Chosen, not measured.
+/// Maximum number of sockets that are passed to the library. Further sockets stay without their
+/// other ends. They take 512 KiB. Chosen, not measured.
 const MAX_SOCKETS: usize = 1 << 14;
 
 /// Bytes of a netlink message's header, of the response after it, and of an attribute's header.
@@ -38,8 +38,8 @@ struct UnixSocket {
     peer: u32,
 }
 
-/// Value of [`VARIABLE`] for a process; `None` if it has no such sockets, or the kernel gives no
-/// answer.
+/// Value of [`VARIABLE`] for a process; `None` if no unix socket of the process has a known other
+/// end, or the kernel gives no answer.
 pub(super) fn of(process: u32) -> Option<String> {
     let own = inodes(process).ok().filter(|own| !own.is_empty())?;
     let all = asked(process).ok()?;

@@ -13,7 +13,7 @@ use super::{lanes, no_requests};
 use crate::error::CommandError;
 use crate::output;
 
-/// Shows the request with that number.
+/// Shows the request with the number `number`.
 pub(super) fn show_request(
     given: &RequestInput,
     number: u64,

@@ -95,7 +95,7 @@ fn open_steps(
     })
 }
 
-/// The schema of that name: an included one, or a file.
+/// The schema with the name `name`: an included one, or a file.
 pub(super) fn find_schema(name: &str) -> Result<(EventSchema, PathBuf), CommandError> {
     let path = Path::new(name).to_owned();
     if let Some(shipped) = shipped_schemas().iter().find(|shipped| shipped.name == name) {

@@ -46,7 +46,7 @@ impl PageToken {
         format!("{QUERY}={}", self.text)
     }
 
-    /// Name and value of the cookie that has it.
+    /// Name and value of the cookie with the token.
     pub(super) fn cookie_pair(&self) -> (&str, &str) {
         (&self.cookie, &self.text)
     }

@@ -6,9 +6,9 @@ use super::tokens::StatementToken;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatementKind {
     pub(super) name: &'static str,
-    /// Whether its tables are part of the name.
+    /// Whether the statement's tables are part of the name.
     pub(super) has_tables: bool,
-    /// Whether all its words come from a program.
+    /// Whether all words of the statement come from a program.
     pub(super) has_detail: bool,
 }
 
