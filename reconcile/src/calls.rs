@@ -8,7 +8,7 @@ pub(crate) struct StreamTransfer {
     /// Time when a send was called or a receive returned, in nanoseconds since the Unix epoch on
     /// the host's clock.
     pub time: i64,
-    /// Number of bytes that it moved.
+    /// Number of bytes that the call moved.
     pub bytes: u64,
     /// Index of the process; [`StreamTransfer::FORGOTTEN`] for bytes with overwritten records.
     pub process: u32,
@@ -18,14 +18,14 @@ pub(crate) struct StreamTransfer {
     /// flow: before a send, it received from another flow; before a receive, it began to send on
     /// another.
     pub elsewhere: bool,
-    /// Whether an operation begins with its first byte, according to the log.
+    /// Whether an operation begins with the call's first byte, according to the log.
     pub begins: bool,
 }
 
 impl StreamTransfer {
     /// The process of bytes that moved, but have no record in the log any more.
     pub(crate) const FORGOTTEN: u32 = u32::MAX;
-    /// An unknown number of such bytes.
+    /// In [`bytes`](Self::bytes), an unknown number of forgotten bytes.
     pub(crate) const UNKNOWN: u64 = u64::MAX;
     /// The process of an entry that is not a call but the kernel's count of the bytes before the
     /// calls that follow, or [`UNKNOWN`](Self::UNKNOWN). If [`begins`](Self::begins) is set, no
@@ -34,12 +34,12 @@ impl StreamTransfer {
     /// The thread of forgotten bytes that the kernel has counted, so that their position is known
     /// whichever process moved them.
     pub(crate) const COUNTED_GAP: i32 = 1;
-    /// The thread of such bytes before the very first call.
+    /// The thread of forgotten bytes that the kernel has counted before the very first call.
     pub(crate) const COUNTED_BEFORE: i32 = 2;
 
     /// In [`process`](Self::process), bits above the number of any process. The entry is not a
-    /// call, but the other end of one in time (when the send returned, or the receive was called),
-    /// or a look at the receive queue, which held [`bytes`](Self::bytes).
+    /// call, but the other end of a call in time (when the send returned, or the receive was
+    /// called), or a look at the receive queue, which held [`bytes`](Self::bytes).
     pub(crate) const EDGE: u32 = 1 << 30;
     pub(crate) const LOOK: u32 = 1 << 29;
 
@@ -49,7 +49,7 @@ impl StreamTransfer {
         StreamTransfer { time, bytes, process, tid: 0, elsewhere: false, begins: true }
     }
 
-    /// Whether this is not a call but a mark of a unix stream: [`EDGE`](Self::EDGE) or
+    /// Whether this is not a call but an edge or a look of a unix stream: [`EDGE`](Self::EDGE) or
     /// [`LOOK`](Self::LOOK).
     pub(crate) fn is_mark(&self) -> bool {
         let is_call = self.is_forgotten() || self.is_count();
@@ -61,7 +61,7 @@ impl StreamTransfer {
         self.is_mark() && self.process & StreamTransfer::EDGE != 0
     }
 
-    /// The process, also of a mark.
+    /// The process, also of an edge or a look.
     pub(crate) fn process_of_mark(&self) -> u32 {
         self.process & !(StreamTransfer::EDGE | StreamTransfer::LOOK)
     }
@@ -110,7 +110,7 @@ const COUNT_BEGINS: u64 = 1 << 62;
 const NOT_COUNTED: u64 = 1 << 61;
 
 impl StreamCall {
-    /// Any number of bytes with overwritten records: the upper half of the number is in the field
+    /// Bytes with overwritten records, in any number: the upper half of the number is in the field
     /// for the thread.
     pub(crate) fn from_forgotten(time: i64, bytes: u64, socket: u32) -> StreamCall {
         let (bytes, tid) = (bytes as u32, (bytes >> 32) as u32 as i32);
@@ -151,7 +151,7 @@ impl StreamCall {
     }
 }
 
-/// One datagram as one side saw it.
+/// One datagram as its sender or a receiver saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct DatagramCall {
@@ -164,7 +164,7 @@ pub(crate) struct DatagramCall {
     pub(crate) peer: crate::socket_names::SocketNameId,
     pub(crate) socket: u32,
     pub(crate) flags: u32,
-    /// Index of its operation plus one; 0 if none is known.
+    /// Index of the datagram's operation plus one; 0 if no operation is known.
     pub(crate) operation: u32,
 }
 
@@ -189,7 +189,7 @@ impl DatagramCall {
         self.flags & 2 != 0
     }
 
-    /// Whether its checksum is unknown.
+    /// Whether the datagram's checksum is unknown.
     pub(crate) fn is_unchecked(&self) -> bool {
         self.flags & 4 != 0
     }
@@ -198,13 +198,13 @@ impl DatagramCall {
 /// One side of a message: the times of its calls, and their process and thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallSpan {
-    /// The time of the call with its first byte.
+    /// The time of the call with the message's first byte.
     pub first: i64,
-    /// The time of the call with its last byte.
+    /// The time of the call with the message's last byte.
     pub last: i64,
     /// The process: of the first send, or of the last receive.
     pub process: u32,
-    /// Its thread.
+    /// The thread of that process.
     pub tid: i32,
 }
 
@@ -224,7 +224,7 @@ pub(crate) struct FlowMessage {
     pub received: Option<CallSpan>,
     /// The payload's size.
     pub bytes: u64,
-    /// Number of messages that were merged into it.
+    /// Number of messages that were merged into this one.
     pub parts: u32,
     /// Whether its sender did something else since its previous send, see
     /// [`StreamTransfer::elsewhere`].

@@ -1,8 +1,8 @@
 //! Capture gaps: processes and connections that were not recorded, as far as the logs show them.
 //!
 //! A log names the unrecorded programs that its process started, its peers, and what the process
-//! did that is not captured. Such a program, and a connection to a traced machine with its other
-//! end in no log, existed without being seen: this lists them, for `sockcap info`.
+//! did that is not captured. An unrecorded program, and a connection to a traced machine with its
+//! other end in no log, existed without being seen: this module lists them, for `sockcap info`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -29,7 +29,7 @@ pub struct CaptureGaps {
     pub unseen: Vec<UnrecordedProgram>,
     /// Uncaptured activity of recorded programs, by host, program and thing.
     pub uncaptured: Vec<UncapturedUse>,
-    /// Number of processes that used sockets and had no room for a log.
+    /// Number of processes that used sockets and for which there was no space for a log.
     pub without_log: u64,
     /// Ends of connections on traced machines that are in no log, ordered by name.
     pub unseen_ends: Vec<UnrecordedEnd>,
@@ -38,11 +38,11 @@ pub struct CaptureGaps {
 /// A process, as a user would recognise it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ProcessName {
-    /// Its host.
+    /// The host of the process.
     pub host: String,
-    /// Its id.
+    /// The process id.
     pub pid: u32,
-    /// Its arguments, on one line.
+    /// The arguments of the process, on one line.
     pub command: String,
 }
 
@@ -65,13 +65,13 @@ pub fn program_name(header: &LogHeader) -> String {
 /// A program without any recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnrecordedProgram {
-    /// Its path; the end of a long one.
+    /// The path of the program; of a long path the end.
     pub program: String,
     /// Reason why nothing is recorded.
     pub cause: &'static str,
-    /// Its process.
+    /// The id of the program's process.
     pub pid: u32,
-    /// The process that started it, or that it was before.
+    /// The process that started the program, or that became it.
     pub by: ProcessName,
 }
 
@@ -82,20 +82,20 @@ pub struct UncapturedUse {
     pub host: String,
     /// The program's name as a node.
     pub program: String,
-    /// Kind of thing.
+    /// Kind of the thing that was used.
     pub kind: UncapturedKind,
     /// The thing, with its number.
     pub what: String,
-    /// Number of such things.
+    /// Number of things of this name.
     pub count: u64,
-    /// Number of processes of the program that used it.
+    /// Number of processes of the program that used the thing.
     pub processes: u64,
 }
 
 /// An end of a connection that is in no log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnrecordedEnd {
-    /// Its name, and its process if known.
+    /// The name of the end, and its process if known.
     pub name: String,
     /// The process at the other end.
     pub by: ProcessName,

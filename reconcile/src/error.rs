@@ -17,7 +17,7 @@ pub enum Error {
     NothingReadable {
         /// Number of logs.
         logs: u64,
-        /// Error of the first.
+        /// Error of the first log.
         first: String,
     },
     /// A file of the data directory could not be read or written.

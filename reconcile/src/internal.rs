@@ -1,7 +1,7 @@
 //! Internal traffic: flows within one process, such as an event loop's wake-up socket, threads that
 //! talk over loopback or a socketpair, or a server that calls itself. If a node is a process, they
 //! show nothing of the system's structure and would be treated as causes. If a node is a thread,
-//! those between threads are communication like any other (WAP5 section 2.5 goes down to threads).
+//! flows between threads are communication like any other (WAP5 section 2.5 goes down to threads).
 
 use serde::{Deserialize, Serialize};
 

@@ -20,7 +20,7 @@ pub type NamedCounts = BTreeMap<String, u64>;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reconciliation {
-    /// Its settings; `None` if a version without settings wrote it.
+    /// The settings of the reconciliation; `None` if a version without settings wrote the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<ReconcileSettings>,
     /// Log files found.
@@ -106,7 +106,7 @@ fn is_none(count: &u64) -> bool {
 pub struct UnendedLog {
     /// The file, below the data directory.
     pub file: PathBuf,
-    /// Number of records that it had.
+    /// Number of records that the log had.
     pub records: u64,
 }
 
@@ -120,7 +120,7 @@ pub struct NameTranslation {
     pub from: String,
     /// Of a server, its own name; of a client, the address by which servers see it.
     pub to: String,
-    /// Connections.
+    /// Number of connections or flows with these names.
     pub flows: u64,
     /// Confidence that their ends belong together: the mean or, of datagrams, the minimum, up to 1.
     pub confidence: f64,
@@ -170,11 +170,11 @@ pub struct DatagramCounts {
     pub matched: u64,
     /// Sent to a traced socket and never received.
     pub lost: u64,
-    /// Received once more. They are not messages.
+    /// Received once more by the same socket (second copies). They are not messages.
     pub duplicated: u64,
     /// Received after one that was sent later.
     pub reordered: u64,
-    /// Received by one more socket (multicast).
+    /// Received by one more socket, as by multicast.
     pub copies: u64,
     /// Received in part.
     pub truncated: u64,
@@ -218,7 +218,7 @@ impl Reconciliation {
     /// Reads the outcome of the last reconciliation of `data`.
     ///
     /// # Errors
-    /// Fails if there is none, or it cannot be parsed.
+    /// Fails if there is no outcome, or it cannot be parsed.
     pub fn read(data: &DataDir) -> Result<Reconciliation, PathError> {
         message_trace::json::read_json(data.reconciliation_path())
     }

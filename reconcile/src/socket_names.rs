@@ -1,7 +1,7 @@
 //! Names of sockets, each stored once, and properties that follow from a name alone.
 //!
-//! There may be as many as there are connections, so IP names take a few bytes in a table; others
-//! are rare.
+//! There may be as many names as there are connections, so IP names take a few bytes in a table;
+//! others are rare.
 
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -63,8 +63,8 @@ impl<'a> NameQuery<'a> {
     fn hash(&self) -> u64 {
         match self {
             // Addresses and ports mostly come in some order, so neighbours get adjacent slots: then
-            // few pages of the table are touched at a time. No two names of such a block share a
-            // slot.
+            // few pages of the table are touched at a time. No two names of a block of neighbours
+            // share a slot.
             NameQuery::V4(ip, port) => {
                 let (ip, port) = (ip.to_bits(), *port);
                 let within = u64::from(ip & 3) << 4 | u64::from(port & 15);

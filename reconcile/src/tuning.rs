@@ -40,8 +40,8 @@ pub(crate) const FLOW_TABLE_LIMIT: u32 = 1 << 22;
 
 // Sockets
 
-/// Longest time between opening a socket and connecting it, in nanoseconds, if it was opened for
-/// that. Chosen, not measured.
+/// Longest time between opening a socket and connecting it, in nanoseconds, if it was opened to be
+/// connected. Chosen, not measured.
 pub(crate) const OPENED_TO_CONNECT_NS: i64 = 100_000_000;
 /// Distance of the ends of one connection in the view of two sources of a host, in nanoseconds: a
 /// program closes a socket before the last packet is sent. Chosen, not measured.
@@ -56,8 +56,9 @@ pub(crate) const LONGEST_LOOK_NS: i64 = 3_000;
 /// Maximum number of processes, each with another recording, at an end of a unix stream that was
 /// found in use. Chosen, not measured.
 pub(crate) const MAX_EPOCHS: usize = 1 << 10;
-/// The same distance if one of them is strace: a return seems earlier by the time that printing the
-/// call's beginning took, which a busy machine may interrupt. Chosen, not measured.
+/// Distance of two readings of one moment by two processes of a machine, one of them strace, in
+/// nanoseconds: a return seems earlier by the time that printing the call's beginning took, which a
+/// busy machine may interrupt. Chosen, not measured.
 pub(crate) const SAME_CLOCK_STRACE_NS: i64 = 1_000_000;
 
 // Connections
@@ -118,7 +119,8 @@ pub(crate) const NEAREST_WITHIN_NS: i64 = 1_000_000_000;
 /// Maximum number of pairs of one crowd that are tried on two hosts without rarer evidence of their
 /// clocks.
 pub(crate) const MAX_TRIED_OF_A_CROWD: usize = 20_000;
-/// Number of accepting ends of such a crowd that are tried with every possible connecting end.
+/// Number of accepting ends of a crowd without rarer evidence of clocks that are tried with every
+/// possible connecting end.
 pub(crate) const ACCEPTING_OF_A_CROWD: usize = 48;
 /// Maximum number of pairs of all crowds together that are tried.
 pub(crate) const MAX_TRIED_OF_CROWDS: usize = 1_000_000;
@@ -173,7 +175,7 @@ pub(crate) const MAX_FINGERPRINT_NATS: f64 = 4.0;
 pub(crate) const TURNS_DIFFER_NATS: f64 = 2.0;
 /// Evidence that is subtracted if a receiver left bytes unread, in nats.
 pub(crate) const UNREAD_NATS: f64 = 2.0;
-/// Maximum share by which the clocks of two hosts drift apart; corrected ones drift less.
+/// Maximum share by which the clocks of two hosts drift apart; corrected clocks drift less.
 pub(crate) const MAX_HOST_SKEW: f64 = 400e-6;
 /// Imprecision of the times of one machine, in nanoseconds.
 pub(crate) const TIME_SLACK_NS: i64 = 20_000;
@@ -209,8 +211,9 @@ pub(crate) const BUFFER_MULTIPLE_BYTES: u64 = 4096;
 /// Minimum number of times that a sender turned to something new, while nothing came back, for its
 /// direction to be unanswered. Chosen, not measured.
 pub(crate) const MIN_UNANSWERED_BOUNDARIES: u64 = 16;
-/// The same minimum if something came back in the end, which then need not be an answer. Chosen,
-/// not measured.
+/// Minimum number of times that a sender turned to something new for its direction to be
+/// unanswered, if something came back in the end, which then need not be an answer. Chosen, not
+/// measured.
 pub(crate) const MANY_UNANSWERED_BOUNDARIES: u64 = 256;
 /// Maximum number of pieces for each one that is the first after the sender turned to something
 /// new. Chosen, not measured.
@@ -297,7 +300,7 @@ pub(crate) const MIN_ALONE: f64 = 0.3;
 pub(crate) const MIN_TOGETHER: f64 = 0.7;
 /// Maximum number of turns in which a connection is set up; their sizes are ignored.
 pub(crate) const MAX_SETUP_TURNS: usize = 32;
-/// Minimum number of other turns that must remain for that.
+/// Minimum number of other turns that must remain for the sizes of setup turns to be ignored.
 pub(crate) const MIN_TURNS_AFTER_SETUP: usize = 32;
 /// Number of turns from which usual sizes are learned.
 pub(crate) const USUAL_SIZE_SAMPLE: usize = 4096;
@@ -362,8 +365,8 @@ pub(crate) const STARTED_GOROUTINES: usize = 1 << 21;
 /// connection to count as one that several causes share without ids. A shared one has hundreds
 /// within seconds, and one that is not shared has none in the recordings of docs/decisions/0436.
 pub(crate) const MIN_FURTHER_REQUESTS: usize = 10;
-/// Number of requests for each one that must have been sent so. A command that is sent in parts, or
-/// a response that was not kept, is rarer. Chosen, not measured.
+/// Number of requests for each one that must have been sent before any response to earlier ones. A
+/// command that is sent in parts, or a response that was not kept, is rarer. Chosen, not measured.
 pub(crate) const REQUESTS_PER_FURTHER_ONE: usize = 20;
 /// Minimum number of calls with several commands before it is decided whether these have one cause.
 /// Chosen, not measured, as [`MIN_FURTHER_REQUESTS`].
@@ -371,6 +374,6 @@ pub(crate) const MIN_SENT_TOGETHER: usize = 10;
 /// Minimum number of times that a command must be sent alone for it not to be part of a pipeline.
 /// Chosen, not measured.
 pub(crate) const MIN_SENT_ALONE: usize = 3;
-/// Number of calls with several commands for each one with more commands than waiting requests, and
-/// of such commands for each one that is never sent alone. Chosen, not measured.
+/// Number of calls with several commands for each call with more commands than waiting requests,
+/// and of commands in these calls for each command that is never sent alone. Chosen, not measured.
 pub(crate) const SENT_TOGETHER_PER_EXCEPTION: usize = 20;

@@ -27,11 +27,11 @@ pub enum UncapturedKind {
 /// An uncaptured thing: its kind, and its names in the singular and the plural.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UncapturedThing {
-    /// Its kind.
+    /// The kind of the thing.
     pub kind: UncapturedKind,
-    /// Its singular name.
+    /// The singular name of the thing.
     pub one: String,
-    /// Its plural name. Objects have none, and are not counted.
+    /// The plural name of the thing. Objects have no plural name, and are not counted.
     pub many: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl UncapturedThing {
         Some(UncapturedThing { kind, one, many })
     }
 
-    /// Describes `count` such things, with their number.
+    /// Describes `count` things of this name, with their number.
     pub fn describe_count(&self, count: u64) -> String {
         match &self.many {
             None => self.one.clone(),

@@ -1,5 +1,5 @@
 //! Unmatched causes: why an end of a message is missing. The counts of unmatched data are grouped
-//! by them.
+//! by cause.
 
 /// A cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,7 +42,7 @@ pub fn is_of_the_system(cause: &str) -> bool {
 }
 
 impl UnmatchedCause {
-    /// Its name in the counts.
+    /// The name of the cause in the counts.
     pub(crate) fn name(self) -> &'static str {
         match self {
             UnmatchedCause::Nothing => "",

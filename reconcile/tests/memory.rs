@@ -30,17 +30,17 @@ static BEFORE: AtomicUsize = AtomicUsize::new(0);
 /// there is.
 static BEFORE_WRITING: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: it delegates to the system's own, and only counts.
+// SAFETY: each method forwards its arguments to the system's allocator, and only counts bytes.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         MOST.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
-        // SAFETY: the caller upholds the contract.
+        // SAFETY: the caller passes a `layout` of nonzero size, as `Heap` requires.
         unsafe { Heap.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller upholds the contract.
+        // SAFETY: the caller passes a `place` of `alloc`, so of `Heap`, with its `layout`.
         unsafe { Heap.dealloc(place, layout) }
     }
 }
@@ -92,7 +92,8 @@ fn most(turns: u64, both: bool, at_once: usize) -> (usize, usize) {
     (BEFORE_WRITING.load(Relaxed), (if both { 4 } else { 2 }) * turns as usize)
 }
 
-/// The same for `count` datagrams from one socket to another, which are all equal or all different.
+/// Peak memory for `count` datagrams from one socket to another, all equal or all different, and
+/// their calls.
 fn most_of_datagrams(count: u64, equal: bool, at_once: usize) -> (usize, usize) {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -110,8 +111,8 @@ fn most_of_datagrams(count: u64, equal: bool, at_once: usize) -> (usize, usize) 
     (BEFORE_WRITING.load(Relaxed), 2 * count as usize)
 }
 
-/// The same for `count` connections of a request and a response each between two processes. `make`
-/// makes each of them from the logs of both, its number, its time, and its flow.
+/// Peak memory for `count` connections of a request and a response each between two processes.
+/// `make` makes each of them from the logs of both, its number, its time, and its flow.
 fn most_of_made(count: u64, make: impl Fn(&mut LogWriter, &mut LogWriter, u64, u64, u32)) -> usize {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -128,7 +129,7 @@ fn most_of_made(count: u64, make: impl Fn(&mut LogWriter, &mut LogWriter, u64, u
     BEFORE_WRITING.load(Relaxed)
 }
 
-/// The same for `count` by TCP.
+/// Peak memory for `count` connections by TCP.
 fn most_of_connections(count: u64) -> usize {
     most_of_made(count, |client, server, number, at, flow| {
         let own = format!(
@@ -142,7 +143,7 @@ fn most_of_connections(count: u64) -> usize {
     })
 }
 
-/// The same for `count` connections of a proxy with clients, and as many with servers. Neither
+/// Peak memory for `count` connections of a proxy with clients, and as many with servers. Neither
 /// were recorded.
 fn most_of_halves(count: u64) -> usize {
     let system = System::new();
@@ -167,7 +168,7 @@ fn most_of_halves(count: u64) -> usize {
     BEFORE_WRITING.load(Relaxed)
 }
 
-/// The same for `count` connections by one path.
+/// Peak memory for `count` unix connections by one path.
 fn most_of_unix(count: u64) -> usize {
     most_of_made(count, |client, server, number, at, flow| {
         client.flow(at, flow, UNIX_STREAM, FlowOrigin::Socket, 2 * number + 1);
@@ -191,7 +192,7 @@ fn most_of_unix(count: u64) -> usize {
     })
 }
 
-/// The same for `count` unrecorded peers. A socket got a datagram from each.
+/// Peak memory for `count` unrecorded peers. A socket got a datagram from each.
 fn most_of_peers(count: u64) -> usize {
     let system = System::new();
     let mut server = log(20, "server");

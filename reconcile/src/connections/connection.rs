@@ -65,7 +65,7 @@ pub(crate) fn build_connections(
     let mut all: SpillableVec<(i64, Connection)> = SpillableVec::new(&capture.pool);
     for (place, (socket, partner)) in (0..).zip(sockets.iter().zip(partner.iter())) {
         let connection = match *partner {
-            // It was never used, or only for datagrams.
+            // The socket was never used, or only for datagrams.
             NONE if socket.totals == [0, 0] => continue,
             NONE => single_end(socket, place, listening, capture),
             other
@@ -99,7 +99,7 @@ fn is_first(
     match (socket_role(socket, listening, capture), socket_role(other, listening, capture)) {
         (FlowRole::Connect, FlowRole::Accept) => true,
         (FlowRole::Accept, FlowRole::Connect) => false,
-        // Neither connected: the one that speaks first is the client.
+        // Neither end connected: the end that speaks first is the client.
         _ if socket.pair != NONE => (socket.first_sent, place) < (other.first_sent, other_place),
         _ => place < other_place,
     }

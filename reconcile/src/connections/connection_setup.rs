@@ -1,5 +1,6 @@
-//! Setup of a connection on which the connecting side speaks first: how long it took. Its first
-//! message carries it, as there is no message for the setup itself (`greeting` has those).
+//! Setup of a connection on which the connecting side speaks first: how long it took. The first
+//! message of the connection carries the setup, which is not a message itself (`greeting` has
+//! setups that are messages).
 //!
 //! The time of the call to `connect` is known. If the call waited for the connection, it was
 //! established when the call returned. If it did not, no log records the time: the latest known
@@ -12,12 +13,12 @@ use crate::calls::FlowMessage;
 use crate::sentinels::NIL;
 use crate::sockets::socket::KernelSocket;
 
-/// Known times of the setup of a connection, by each end's own clock.
+/// Known times of the setup of a connection, in nanoseconds, by each end's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionSetup {
     /// Time when `connect` was called; [`NIL`] if unknown.
     called: i64,
-    /// Time when it returned; [`KernelSocket::UNDER_WAY`] if it did not wait.
+    /// Time when `connect` returned; [`KernelSocket::UNDER_WAY`] if it did not wait.
     returned: i64,
     /// Time when the other end was accepted; [`NIL`] if that was not seen.
     accepted: i64,

@@ -1,5 +1,6 @@
 //! First calls of chosen sockets, needed before connections are known: they distinguish connections
-//! with equal names. The logs are read once more, and only if there is such a question.
+//! with equal names. The logs are read once more for them, and only if names leave such connections
+//! undecided.
 
 use message_trace::Progress;
 use out_of_core::{MemoryPool, SpillableVec, workers};
@@ -15,14 +16,14 @@ use crate::tuning::{FIRST_CALLS_BYTES, MAX_FIRST_CALLS, MIN_FIRST_CALLS};
 
 /// The first calls of the chosen sockets.
 pub(crate) struct FirstCalls {
-    /// `None` if none were chosen.
+    /// The chosen sockets; `None` if no socket was chosen.
     chosen: Option<ChosenSockets>,
-    /// Of both directions of each socket, its sends and then its receives, sorted by time.
+    /// Calls of each chosen socket: its sends and then its receives, each sorted by time.
     calls: SpillableVec<StreamTransfer>,
     /// End of the calls of each direction, by twice the socket's number. They begin at the end of
     /// the previous direction's.
     ends: SpillableVec<u64>,
-    /// By number, whether records of its calls were overwritten.
+    /// By the socket's number, whether records of its calls were overwritten.
     forgotten: SpillableVec<bool>,
     /// Maximum number of calls known of each direction.
     limit: usize,

@@ -14,9 +14,9 @@ use crate::tuning::PAIRING_REACH;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PairingCandidate {
     pub(crate) socket: u32,
-    /// Time when it began to exist.
+    /// Time when the socket began to exist, in nanoseconds.
     pub(crate) opened: i64,
-    /// Time when it was connected or accepted.
+    /// Time when the socket was connected or accepted, in nanoseconds.
     pub(crate) named: i64,
     pub(crate) sent: u64,
     pub(crate) received: u64,

@@ -38,7 +38,7 @@ impl DatagramComparison<'_> {
                 return None;
             }
             let place = match pass {
-                // Both sides have other names for it.
+                // The two sides have different names for the destination.
                 _ if pass.is_translated() => 0,
                 _ => self.routing.routing_place(datagram, pass.knows_source())?,
             };
@@ -61,7 +61,7 @@ impl DatagramComparison<'_> {
         !self.routing.same_machine(send.class.0, receive.class.0)
     }
 
-    /// Distance of the clocks of two classes, see [`DatagramRouting`].
+    /// Distance of the clocks of two classes, in nanoseconds; see [`DatagramRouting`].
     pub(super) fn clocks_apart(
         &self,
         sides: &DatagramSides,

@@ -11,8 +11,8 @@ use crate::datagrams::sides::{
     DatagramSide, DatagramSides, PeerClass, SideRanges, all_done, class_ranges,
 };
 
-/// Adds to `matches` the receives of a group that are copies of datagrams received elsewhere, or
-/// again.
+/// Adds to `matches` the receives of a group that are copies of datagrams: received by another
+/// socket as well, or again by the same one.
 pub(super) fn match_second_copies(
     comparison: &DatagramComparison,
     pass: MatchingPass,

@@ -25,7 +25,7 @@ pub(crate) enum DatagramEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct DatagramMessage {
-    /// Times when it was sent and received; [`NIL`] if not seen.
+    /// Times when the datagram was sent and received, in nanoseconds; [`NIL`] if not seen.
     pub(crate) times: [i64; 2],
     /// The sockets at both ends; [`NONE`] if not traced.
     pub(crate) sockets: [u32; 2],
@@ -103,7 +103,7 @@ impl DatagramMessage {
         }
     }
 
-    /// Its two ends, the sender's first.
+    /// The two ends of the message, the sender's first.
     pub(crate) fn ends(&self) -> [DatagramEnd; 2] {
         [0, 1].map(|side| match self.sockets[side] {
             NONE => DatagramEnd::Untraced { name: self.names[side], of: self.sockets[1 - side] },
@@ -111,7 +111,7 @@ impl DatagramMessage {
         })
     }
 
-    /// Its flow: the pair of its ends.
+    /// The flow of the message: the pair of its ends.
     pub(crate) fn flow_ends(&self) -> [DatagramEnd; 2] {
         let mut ends = self.ends();
         ends.sort_unstable();
@@ -125,12 +125,12 @@ impl DatagramMessage {
         hasher.finish()
     }
 
-    /// Time when it was first seen.
+    /// Time when the message was first seen.
     pub(crate) fn first_time(&self) -> i64 {
         if self.times[0] == NIL { self.times[1] } else { self.times[0] }
     }
 
-    /// Whether it is the only message of a datagram that both ends saw.
+    /// Whether this is the only message of a datagram that both ends saw.
     pub(crate) fn is_pair(&self) -> bool {
         self.times[0] != NIL && self.times[1] != NIL && self.flags & COPY == 0
     }
@@ -145,7 +145,7 @@ impl DatagramMessage {
         Some(self.processes[side]).filter(|process| *process != NONE)
     }
 
-    /// Converts it to a flow message.
+    /// Converts the message to a flow message.
     pub(crate) fn to_flow_message(&self) -> FlowMessage {
         let [sent, received] = [0, 1].map(|side| {
             let seen =

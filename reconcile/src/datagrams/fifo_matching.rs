@@ -75,7 +75,8 @@ pub(crate) fn match_fifo(
     Ok(matched)
 }
 
-/// The same, with receives that may seem to precede their sends by that much.
+/// Matches as [`match_fifo`] does, but any receive may seem to precede its send by up to `apart`
+/// nanoseconds.
 fn match_fifo_within(
     pool: &MemoryPool,
     sends: &impl TimeSequence,

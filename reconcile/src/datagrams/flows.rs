@@ -158,7 +158,7 @@ impl<'a> FlowMaker<'a> {
         ExternalSorter::new(self.budget, self.directory, self.options.at_once / 4)
     }
 
-    /// Passes on the messages of one flow, which are in order.
+    /// Passes the messages of one flow, which are in order, to `rows`.
     fn write_flow(
         &self,
         first: &DatagramMessage,
@@ -196,7 +196,7 @@ impl<'a> FlowMaker<'a> {
             let [from, to] = [0, 1].map(|side| name_of_end(self.views, &message, side));
             let slot = DatagramSlot { flow, names: if backward { [to, from] } else { [from, to] } };
             let slots = matched.slots.get(first_slot..).unwrap_or(&[]);
-            // Mostly there is one; of several the latest is the most probable.
+            // Mostly there is one slot; of several the latest is the most probable.
             let place = match slots.iter().rposition(|other| *other == slot) {
                 Some(place) => first_slot + place,
                 None => {

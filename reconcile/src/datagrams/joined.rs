@@ -1,11 +1,11 @@
 //! Joined datagrams of UDP segmentation offload, which one side saw joined and the other did not.
 //!
 //! A send may pass several datagrams to the kernel in one call, and a receive may return several.
-//! If the recorder of that call could not see their size (strace does not print it, a packet on its
-//! way to the network card does not contain it), the other side has it. CRC-32 of consecutive bytes
-//! can be computed from the checksums of the parts, so equal sums of sizes and equal checksums are
-//! proof: some consecutive sends and some consecutive receives have the same bytes. Both are cut
-//! wherever either side has a boundary, and the parts are pairs.
+//! If the recorder of the call could not see the size of the datagrams (strace does not print it, a
+//! packet on its way to the network card does not contain it), the other side has it. CRC-32 of
+//! consecutive bytes can be computed from the checksums of the parts, so equal sums of sizes and
+//! equal checksums are proof: some consecutive sends and some consecutive receives have the same
+//! bytes. Both are cut wherever either side has a boundary, and the parts are pairs.
 
 use std::ops::Range;
 

@@ -32,7 +32,7 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
     /// Messages by flow.
     pub(crate) messages: &'a PartitionStore<'b, DatagramMessage>,
     /// Store for a later step if some datagrams were received in part, have no checksum or may be
-    /// joined: remaining sends and such receives, by destination.
+    /// joined: remaining sends, and receives of these kinds, by destination.
     pub(crate) late: Option<&'a PartitionStore<'b, DatagramCall>>,
     /// Store for datagrams with names that may have been translated: the remaining ones, by
     /// content.
@@ -40,7 +40,7 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
     /// Whether any remaining receive may be of any remaining send: some have no checksum, or may be
     /// joined.
     pub(crate) any_is_late: bool,
-    /// Whether some may be joined.
+    /// Whether some datagrams may be joined.
     pub(crate) joined: bool,
 }
 

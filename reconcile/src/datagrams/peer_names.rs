@@ -1,7 +1,7 @@
 //! Peer names: the names of datagram sockets towards each of their peers.
 //!
-//! A socket bound to all addresses of its host, or to none, does not know under which one it is
-//! addressed. Its peers do: the name that a peer sent to or received from is the socket's own
+//! A socket bound to all addresses of its host, or to none, does not know under which address its
+//! peers reach it. Its peers do: the name that a peer sent to or received from is the socket's own
 //! towards that peer (WAP5 section 4).
 
 use std::net::SocketAddr;
@@ -22,9 +22,10 @@ use crate::tuning::MANY_SEEN_NAMES;
 /// Names of a socket without an address of its own if no peer shows one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FallbackNames {
-    /// Towards peers on loopback.
+    /// Name towards peers on loopback.
     loopback: SocketNameId,
-    /// Towards all others: the host's only address, as far as known, or else the socket's own name.
+    /// Name towards all others: the host's only address, as far as known, or else the socket's own
+    /// name.
     host: SocketNameId,
 }
 
@@ -51,8 +52,8 @@ pub(crate) fn find_fallbacks(
     Ok(all)
 }
 
-/// A name under which a peer saw a socket: the socket and the peer, and the time, by the clock of
-/// the one that used it.
+/// A name under which a peer saw a socket: the socket and the peer; the time when the name was
+/// used, by the clock of the end that used it; and the name.
 type SeenNameRow = ((u32, SocketNameId), (i64, SocketNameId));
 
 /// Names under which peers saw sockets, as learned by one part of the work: of several, the one
@@ -61,7 +62,8 @@ type SeenNameRow = ((u32, SocketNameId), (i64, SocketNameId));
 pub(crate) struct SeenNames(FxHashMap<(u32, SocketNameId), (i64, SocketNameId)>);
 
 impl SeenNames {
-    /// Learns names from a datagram that both ends saw.
+    /// Records the names under which the two ends of a datagram, which both saw it, know each
+    /// other.
     pub(crate) fn learn_names(
         &mut self,
         sent: &DatagramCall,

@@ -1,5 +1,6 @@
-//! Sides of the datagrams in a pass, sorted by the key that both sides share: groups of one key,
-//! and in them classes of one socket and peer.
+//! Sides: the send or one receive of a datagram, as recorded at one end. The sides that take part
+//! in a matching pass are sorted by the key that both ends share: groups of one key, and in them
+//! classes of one socket and peer.
 
 use std::ops::Range;
 
@@ -7,12 +8,13 @@ use out_of_core::SpillableVec;
 
 use crate::datagrams::fifo_matching::TimeSequence;
 
-/// A datagram with its sort key.
+/// The send or receive of a datagram, with its sort key.
 #[derive(Clone, Copy)]
 pub(super) struct DatagramSide {
     pub(super) key: (u64, u32, u32),
     pub(super) time: i64,
-    /// Facts that decide which sides it can belong to: the socket, the peer, and the size.
+    /// Facts that decide which sides of the other end this one can belong to: the socket, the peer,
+    /// and the size.
     pub(super) class: (u32, u32, u32),
     pub(super) at: u32,
     pub(super) done: bool,

@@ -12,11 +12,11 @@ use crate::sockets::socket::{KernelSocket, KernelSockets};
 
 /// Sockets with calls that are needed early, and their numbers.
 pub(crate) struct ChosenSockets {
-    /// By number.
+    /// The chosen sockets, by number.
     pub(crate) sockets: SpillableVec<u32>,
     /// Numbers by socket; [`NONE`] for sockets that were not chosen.
     numbers: SpillableVec<u32>,
-    /// By log, the numbers of the sockets with their first flow in it: sockets, and so their
+    /// By log, the numbers of the sockets with their first flow in the log: sockets, and so their
     /// numbers, are in the order of their first flows.
     own: Vec<Range<u32>>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct ChosenMembers<'a> {
 }
 
 impl ChosenMembers<'_> {
-    /// The index of a socket among them, and its number; `None` if it was not chosen.
+    /// The index of a socket among the members, and its number; `None` if it was not chosen.
     #[inline]
     pub(crate) fn place_of_socket(&self, socket: u32) -> Option<(usize, u32)> {
         let number = self.chosen.number_of_socket(socket)?;
@@ -100,7 +100,7 @@ impl ChosenMembers<'_> {
         self.others.get(at).filter(|other| **other == number).map(|_| (self.own.len() + at, number))
     }
 
-    /// The numbers of all of them, in the order of their indices.
+    /// The numbers of all members, in the order of their indices.
     pub(crate) fn iter_numbers(&self) -> impl Iterator<Item = u32> {
         self.own.clone().chain(self.others.iter().copied())
     }

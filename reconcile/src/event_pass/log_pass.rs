@@ -17,7 +17,8 @@ use crate::socket_names::{NO_NAME, SocketNameId};
 use crate::sockets::socket::KernelSockets;
 use crate::tuning::{LONGEST_LOOK_NS, SAME_CLOCK_NS};
 
-/// A call on a socket that moved data, or a fact about its bytes.
+/// A call on a socket that moved data, or a fact about its bytes. Times are nanoseconds since the
+/// Unix epoch on the host's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SocketCall {
     /// Bytes of a stream.
@@ -27,7 +28,7 @@ pub(crate) enum SocketCall {
     Forgotten {
         /// The socket.
         socket: u32,
-        /// Whether it sent the bytes.
+        /// Whether the socket sent the bytes.
         sent: bool,
         /// Time of the following transfer.
         time: i64,
@@ -38,7 +39,7 @@ pub(crate) enum SocketCall {
     Counted {
         /// The socket.
         socket: u32,
-        /// Whether it sent the bytes.
+        /// Whether the socket sent the bytes.
         sent: bool,
         /// Time of the query.
         time: i64,
@@ -52,11 +53,11 @@ pub(crate) enum SocketCall {
     Edge {
         /// The socket.
         socket: u32,
-        /// Whether it sent.
+        /// Whether the transfer was a send.
         sent: bool,
-        /// That time.
+        /// Time of the return or the call.
         time: i64,
-        /// Number of bytes that it moved.
+        /// Number of bytes that the transfer moved.
         bytes: u32,
         /// The thread.
         tid: i32,
@@ -66,7 +67,7 @@ pub(crate) enum SocketCall {
     Look {
         /// The socket.
         socket: u32,
-        /// Time when it began.
+        /// Time when the look began.
         time: i64,
         /// Number of bytes in the queue.
         bytes: u32,
@@ -94,10 +95,10 @@ pub(crate) struct SocketTransfer {
     pub(crate) socket: u32,
     pub(crate) sent: bool,
     pub(crate) time: i64,
-    /// At most [`LARGEST_TRANSFER`].
+    /// Number of bytes, at most [`LARGEST_TRANSFER`].
     pub(crate) bytes: u32,
     pub(crate) tid: i32,
-    /// Whether an operation begins with its first byte.
+    /// Whether an operation begins with the transfer's first byte.
     pub(crate) begins: bool,
 }
 
@@ -123,13 +124,13 @@ impl<'a> EventPass<'a> {
         EventPass { capture, sockets, log, process: process as u32, places, log_operations: None }
     }
 
-    /// The same reading, in which each recorded operation of the log begins a transfer of its own:
-    /// a transfer with several operations becomes several, all with its time.
+    /// This event pass, in which each recorded operation of the log begins a transfer of its own: a
+    /// transfer with several operations becomes several, all with its time.
     pub(crate) fn divide_by_operations(self, recorded: &'a RecordedOperations) -> EventPass<'a> {
         EventPass { log_operations: recorded.operations_of_log(self.process as usize), ..self }
     }
 
-    /// Calls `each` with every call. A log that cannot be opened any more has none.
+    /// Calls `each` with every call. A log that cannot be opened any more has no calls.
     pub(crate) fn for_each_call(&self, mut each: impl FnMut(SocketCall)) {
         let Ok(log) = SocketLog::open(&self.log.path) else { return };
         let mut clock = self.log.clock.cursor();
@@ -186,7 +187,7 @@ impl<'a> EventPass<'a> {
                             }
                         }
                     }
-                    // In a flight-recorder log, positions contain the same.
+                    // In a flight-recorder log, positions contain the same numbers.
                     LogRecord::Counted { flow, direction, before, begins } if gaps.is_none() => {
                         if let Some(socket) = self.places.get(flow) {
                             let (sent, time) =

@@ -62,7 +62,7 @@ fn hosts_of_directories(capture: &Capture) -> BTreeMap<DataPath, BTreeSet<u32>> 
     hosts
 }
 
-/// The host to which a file belongs; `None` if nothing else is known of it.
+/// The host to which a file belongs; `None` if nothing else is known of the host.
 fn host_of_file(
     file: &DataPath,
     of_directory: &BTreeMap<DataPath, BTreeSet<u32>>,

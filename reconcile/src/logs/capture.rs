@@ -1,5 +1,5 @@
 //! Capture: the data that is kept of all logs between the two readings: processes, their flows with
-//! totals, and the names. The calls themselves are not: there may be more of them than memory
+//! totals, and the names. The calls themselves are not kept: there may be more of them than memory
 //! holds.
 
 use message_trace::DataPath;
@@ -55,16 +55,16 @@ pub(crate) struct LogFile {
     /// The clock as if it had never been set: the times of a process are in the order of its
     /// actions.
     pub(crate) clock: LogClock,
-    /// Settings of its clock.
+    /// Settings of the host's wall clock.
     pub(crate) settings: Vec<WallClockStep>,
-    /// The indices of its flows.
+    /// The indices of the log's flows.
     pub(crate) flows: Range<u32>,
-    /// Number of its records.
+    /// Number of the log's records.
     pub(crate) records: u64,
-    /// Whether it has resources in addition to messages.
+    /// Whether the log has resources in addition to messages.
     pub(crate) resources: bool,
-    /// Whether it has snippets of messages.
+    /// Whether the log has snippets of messages.
     pub(crate) snippets: bool,
-    /// Whether it has goroutines.
+    /// Whether the log has goroutines.
     pub(crate) goroutines: bool,
 }

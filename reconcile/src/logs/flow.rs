@@ -8,7 +8,7 @@ use crate::sentinels::NONE;
 use crate::socket_names::SocketNameId;
 
 /// A flow of a log: one process's view of one kernel socket. Times are the log's ticks while it is
-/// being read, and wall-clock time from then on.
+/// being read, and wall-clock time in nanoseconds from then on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogFlow {
     pub(crate) process: u32,
@@ -87,7 +87,7 @@ pub(crate) struct FlowNaming {
     pub(crate) time: i64,
     /// Time when `connect` was called; `i64::MIN` if unknown.
     pub(crate) called: i64,
-    /// Whether it returned while the connection was still being made.
+    /// Whether `connect` returned while the connection was still being made.
     pub(crate) under_way: bool,
     pub(crate) tid: i32,
     pub(crate) local: SocketNameId,
@@ -138,7 +138,7 @@ impl LogFlow {
         }
     }
 
-    /// Whether the process got it from another one, as far as the log shows.
+    /// Whether the process got the socket from another process, as far as the log shows.
     pub(crate) fn is_found(&self) -> bool {
         matches!(self.origin, Some(FlowOrigin::Found) | None)
     }
@@ -148,7 +148,7 @@ impl LogFlow {
         u64::from(self.transfers) + u64::from(self.datagrams)
     }
 
-    /// Time when the process had closed its last descriptor; `None` if it did not.
+    /// Time when the process had closed its last descriptor of the socket; `None` if it did not.
     pub(crate) fn closed_at(&self) -> Option<i64> {
         Some(self.last_closed).filter(|_| self.descriptors <= 0)
     }

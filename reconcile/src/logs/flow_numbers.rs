@@ -17,7 +17,7 @@ pub(crate) struct FlowPlaces {
 }
 
 impl FlowPlaces {
-    /// The index of `number`; if it has none, `new` provides it.
+    /// The index of `number`; if the number has no index yet, `new` provides it.
     #[inline]
     pub(crate) fn get_or_insert(&mut self, number: u32, new: impl FnOnce() -> u32) -> u32 {
         if let Some(place) = self.get(number) {
@@ -37,7 +37,7 @@ impl FlowPlaces {
         place
     }
 
-    /// The index of `number`, if it has one.
+    /// The index of `number`; `None` if the number has no index.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<u32> {
         match self.table.get(number as usize) {

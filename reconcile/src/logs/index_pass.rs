@@ -24,7 +24,7 @@ pub(crate) struct LogIndex {
     pub(crate) header: LogHeader,
     /// The log's clock, as if it had never been set.
     pub(crate) clock: LogClock,
-    /// Settings of its clock.
+    /// Settings of the host's wall clock.
     pub(crate) settings: Vec<WallClockStep>,
     pub(crate) flows: SpillableVec<LogFlow>,
     pub(crate) namings: SpillableVec<FlowNaming>,
@@ -32,24 +32,24 @@ pub(crate) struct LogIndex {
     /// The network namespaces of its flows' sockets.
     pub(crate) namespaces: Vec<u64>,
     pub(crate) ended: Option<i64>,
-    /// The processes that it started, by their ids, with the times.
+    /// The processes that the log's process started, by their ids, with the times.
     pub(crate) children: Vec<(u32, i64)>,
     pub(crate) lookups: Vec<LoggedLookup>,
-    /// The unrecorded programs that it started or became.
+    /// The unrecorded programs that the process started or became.
     pub(crate) unseen: Vec<UnloggedProgram>,
-    /// Whether it has snippets of messages.
+    /// Whether the log has snippets of messages.
     pub(crate) snippets: bool,
-    /// Whether it has goroutines.
+    /// Whether the log has goroutines.
     pub(crate) goroutines: bool,
     pub(crate) damage: Vec<LogDamage>,
-    /// Its share of the counts.
+    /// The log's share of the counts.
     pub(crate) counts: Reconciliation,
 }
 
 /// Reads the log at `path`, which may not exist or not be readable.
 ///
 /// # Errors
-/// Fails if the tables have no room.
+/// Fails if there is no space for the tables.
 pub(crate) fn index_log(
     path: &DataPath,
     pool: &MemoryPool,
@@ -129,7 +129,7 @@ struct IndexReader {
     names: SocketNameInterner,
     namespaces: Vec<u64>,
     ended: Option<u64>,
-    /// Processes that it started, with the times in ticks.
+    /// Processes that the log's process started, with the times in ticks.
     children: Vec<(u32, u64)>,
     lookups: Vec<LoggedLookup>,
     unseen: Vec<UnloggedProgram>,
@@ -138,7 +138,7 @@ struct IndexReader {
     counts: Reconciliation,
     has_positions: bool,
     positions: StreamPositions,
-    /// Error for which the tables have no more room.
+    /// Error for which the tables have no more space.
     failed: Option<PathError>,
 }
 
@@ -189,7 +189,7 @@ impl IndexReader {
                     flow.first_sent = flow.first_sent.min(time);
                 }
             }
-            // If a log has positions, these contain the same.
+            // If a log has positions, these contain the same numbers.
             LogRecord::Counted { flow, .. } => {
                 self.flow_mut(flow, ticks)?.counted = !self.has_positions
             }

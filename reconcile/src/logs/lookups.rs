@@ -1,5 +1,5 @@
 //! Name lookups (`getaddrinfo` and similar). Libc sends their datagrams without calling any
-//! interposed function. The log records which thread was blocked there and how long, so each
+//! interposed function. The log records which thread was blocked there and how long, so each lookup
 //! becomes a request to the host's *name lookup* and an answer from it. If the name server was
 //! recorded, it saw the datagrams come from an address of the host and from no socket in a log:
 //! these also belong to the name lookup.
@@ -32,7 +32,7 @@ pub(crate) struct LookupIndex {
     pub(crate) all: Vec<TimedLookup>,
     /// The host of each machine, and the times of its lookups sorted by their beginnings.
     of_machine: FxHashMap<u32, (u32, Vec<(i64, i64)>)>,
-    /// Duration of the longest, in nanoseconds.
+    /// Duration of the longest lookup, in nanoseconds.
     longest: i64,
 }
 

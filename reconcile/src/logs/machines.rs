@@ -19,7 +19,7 @@ pub(crate) struct ProcessHome {
     pub(crate) kernel: u32,
     /// A network namespace of a kernel. It owns loopback addresses and abstract unix names.
     pub(crate) machine: u32,
-    /// Whether the log states which kernel that is.
+    /// Whether the log states the kernel.
     is_reported: bool,
 }
 
@@ -101,7 +101,8 @@ pub(crate) fn resolve_homes(homes: &mut [ProcessHome]) {
     }
 }
 
-/// The name of the host. The log's directory also has that name and is used if the header has none.
+/// The name of the host. The log's directory also has that name and is used if the header does not
+/// contain the name.
 pub(crate) fn host_name<'a>(header: &'a LogHeader, path: &DataPath) -> Cow<'a, str> {
     if header.host.is_empty() {
         let directory = path.parent();

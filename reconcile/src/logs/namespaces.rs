@@ -1,6 +1,6 @@
-//! Network namespaces of sockets. A socket stays in the one in which it was made, but the processes
-//! that use it may be in others: a server may accept connections and have each served by a child
-//! that it has isolated from the network.
+//! Network namespaces of sockets. A socket stays in the namespace in which it was made, but the
+//! processes that use it may be in others: a server may accept connections and have each served by
+//! a child that it has isolated from the network.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::FlowOrigin;
@@ -10,7 +10,7 @@ use crate::logs::machines::ProcessHome;
 /// All network namespaces in logs, by the kernel's ids.
 #[derive(Default)]
 pub(crate) struct Namespaces {
-    /// By kernel and id.
+    /// Numbers of the namespaces, by kernel and id.
     numbers: FxHashMap<(u32, u64), u32>,
     /// Number of sockets of each namespace that were made by processes with logs that began on a
     /// machine.
@@ -85,9 +85,9 @@ mod tests {
         for (home, id, origin) in [
             (0, 900, FlowOrigin::Socket),
             (0, 900, FlowOrigin::Pair),
-            // It has left its machine since.
+            // The process has left its machine since.
             (0, 901, FlowOrigin::Socket),
-            // It was given sockets of another one.
+            // The process was given sockets of another machine.
             (1, 900, FlowOrigin::Found),
             (1, 900, FlowOrigin::Found),
             (1, 900, FlowOrigin::Accept),

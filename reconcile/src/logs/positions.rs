@@ -1,9 +1,9 @@
 //! Stream positions of transfers in a flight-recorder log with its oldest records overwritten.
 //!
-//! Such a log has a position before the first transfer of each direction of a flow in a chunk, and
-//! again after another chunk came in between; a transfer without one begins where the previous one
-//! in the chunk ended, or is the stream's first. Between the remaining transfers there are gaps,
-//! which matching has to skip.
+//! A log of this kind has a position before the first transfer of each direction of a flow in a
+//! chunk, and again after another chunk came in between; a transfer without a position begins where
+//! the previous one in the chunk ended, or is the stream's first. Between the remaining transfers
+//! there are gaps, which matching has to skip.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::Direction;
@@ -26,7 +26,7 @@ impl StreamPositions {
         self.0.clear();
     }
 
-    /// Sets the position of the next transfer.
+    /// Sets the position of the next transfer of the flow in that direction.
     pub(crate) fn set_position(&mut self, flow: u32, direction: Direction, before: u64) {
         let known = before != NO_POSITION && before <= LARGEST;
         self.0.insert((flow, direction), known.then_some(before));
@@ -54,7 +54,7 @@ pub(crate) struct PositionGaps(FxHashMap<(FlowDirection, u64), u64>);
 const LARGEST: u64 = 1 << 48;
 
 impl PositionGaps {
-    /// Reads the gaps. A log without positions has none.
+    /// Finds the gaps of `log`. A log without positions has no gaps.
     pub(crate) fn from_log(log: &SocketLog) -> PositionGaps {
         if !log.header().has_positions {
             return PositionGaps::default();
@@ -95,8 +95,8 @@ impl PositionGaps {
         gaps
     }
 
-    /// Number of missing bytes before the transfer that begins there; `StreamTransfer::UNKNOWN` if
-    /// its position is unknown.
+    /// Number of missing bytes before the transfer that begins at `begin`;
+    /// `StreamTransfer::UNKNOWN` if its position is unknown.
     pub(crate) fn gap_before(&self, flow: u32, direction: Direction, begin: Option<u64>) -> u64 {
         begin.map_or(StreamTransfer::UNKNOWN, |begin| {
             self.0.get(&((flow, direction), begin)).copied().unwrap_or(0)

@@ -23,13 +23,13 @@ pub(crate) struct TracedProcess {
     /// Source of its calls, one of `socket_log::layout::source`.
     pub(crate) source: u32,
     pub(crate) pid: u32,
-    /// Time when the process ended, as far as its log knows.
+    /// Time when the process ended, in nanoseconds, as far as its log knows.
     pub(crate) ended: Option<i64>,
     pub(crate) node: Node,
 }
 
-/// The node of the process with a log that begins with `header`. It has a name only if the log
-/// specifies it; the others get theirs when all processes are known (`program_names`).
+/// The node of the process with a log that begins with `header`. The node has a name only if the
+/// log specifies it; other nodes get theirs when all processes are known (`program_names`).
 pub(crate) fn build_node(header: &LogHeader, host: &str) -> Node {
     // Packets do not identify processes: their log specifies the node's name, and belongs to no
     // process.

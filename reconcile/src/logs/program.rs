@@ -4,10 +4,10 @@
 /// Facts of the system about a program that determine its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProgramDescription {
-    /// Its name.
+    /// The name of the program.
     pub(crate) name: String,
-    /// Its file, as given: the executable or, for an interpreter, the script, the archive, the
-    /// module or the class.
+    /// The file of the program, as given: the executable or, for an interpreter, the script, the
+    /// archive, the module or the class.
     pub(crate) file: String,
     /// Whether the first argument is a title that the program set, which has replaced the
     /// arguments.

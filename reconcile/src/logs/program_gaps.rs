@@ -14,17 +14,17 @@ const NO_ROOM: &str = "no room for its log";
 
 /// A gap in one log.
 pub(crate) enum LogGap {
-    /// Records of its own process.
+    /// Records of the log's own process.
     Records { cause: &'static str, count: u64 },
-    /// Children that used sockets and had no room for a log.
+    /// Children that used sockets and for which there was no space for a log.
     Children(u64),
-    /// A program that its process started, or became.
+    /// A program that the log's process started, or became.
     Program(UnloggedProgram),
 }
 
 /// A program without any recording.
 pub(crate) struct UnloggedProgram {
-    /// Its path; the end of a long one.
+    /// The path of the program; of a long path the end.
     pub(crate) path: String,
     pub(crate) pid: u32,
     pub(crate) cause: &'static str,

@@ -24,7 +24,7 @@ use crate::sentinels::NONE;
 use crate::socket_names::{NO_NAME, SocketNameId};
 use crate::tuning::DAMAGED_PLACES_SHOWN;
 
-/// Reads all logs of `data`, on `threads` threads. There may be none.
+/// Reads all logs of `data`, on `threads` threads. There may be no logs.
 pub(crate) fn read_all_logs(
     data: &DataDir,
     pool: &MemoryPool,

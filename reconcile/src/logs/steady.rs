@@ -44,8 +44,8 @@ pub(crate) fn align_clocks(capture: &mut Capture) {
 /// logs.
 #[derive(Clone, Debug)]
 pub(crate) struct SteadyClock {
-    /// The first and the last time that it can have shown between two settings, and the sum by
-    /// which it was set forward before.
+    /// The first and the last time that the clock can have shown between two settings, and the sum
+    /// by which it was set forward before.
     pieces: Vec<([i64; 2], i64)>,
 }
 
@@ -65,8 +65,8 @@ impl SteadyClock {
         SteadyClock { pieces }
     }
 
-    /// The time that it would have shown when it showed `time`; `None` if it may have shown that
-    /// twice, or never.
+    /// The time that the clock would have shown, had it never been set, when it showed `time`;
+    /// `None` if it may have shown `time` twice, or never.
     pub(crate) fn steady_time(&self, time: i64) -> Option<i64> {
         let mut shown =
             self.pieces.iter().filter(|([begin, end], _)| (*begin..=*end).contains(&time));

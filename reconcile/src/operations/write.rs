@@ -1,5 +1,5 @@
 //! The table: a row for each operation, by its message; a pipeline has several. If both ends
-//! recorded it, the sender's log takes precedence, and the receiver's fills in the rest.
+//! recorded an operation, the sender's log takes precedence, and the receiver's fills in the rest.
 
 use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
 use message_trace::{DataPath, PathError};

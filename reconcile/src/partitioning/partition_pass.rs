@@ -88,7 +88,7 @@ pub(crate) struct CallStores<'a> {
 }
 
 impl<'a> CallStores<'a> {
-    /// Stores with room for the calls of `sockets`.
+    /// Empty stores, with partitions for the calls of `sockets`.
     pub(crate) fn new(
         budget: &'a MemoryBudget,
         directory: &Path,

@@ -14,11 +14,11 @@ use crate::tuning::MAX_FLOWS_OF_A_THREAD;
 pub(crate) struct ThreadActivity {
     tid: i32,
     flows: FxHashMap<u32, ThreadFlow>,
-    /// Number of messages that it has begun to send, and to receive.
+    /// Number of messages that the thread has begun to send, and to receive.
     begun: [u32; 2],
 }
 
-/// One of the flows.
+/// One of the thread's flows.
 #[derive(Clone, Copy, Debug, Default)]
 struct ThreadFlow {
     /// The direction of its latest call: 0 sent, 1 received.
@@ -26,15 +26,15 @@ struct ThreadFlow {
     /// Messages that have begun on this flow.
     begun: [u32; 2],
     /// By direction: the number of messages on other flows, plus one, at the latest call of that
-    /// direction (sent: messages that arrived; received: messages that it sent). 0: no such call
-    /// yet.
+    /// direction (sent: messages that arrived; received: messages that the thread sent). 0: no call
+    /// in that direction yet.
     others: [u32; 2],
 }
 
 impl ThreadActivity {
-    /// Adds a thread's next call that moved bytes of a stream. Returns whether it did something
-    /// else since its last call in the same direction on this flow. A message begins if the
-    /// thread's previous call on its flow was in the other direction, or there was none.
+    /// Adds a thread's next call that moved bytes of a stream. Returns whether the thread did
+    /// something else since its last call in the same direction on this flow. A message begins if
+    /// the thread's previous call on its flow was in the other direction, or there was none.
     pub(crate) fn add_call(&mut self, tid: i32, socket: u32, sent: bool) -> bool {
         if tid != self.tid || self.flows.len() >= MAX_FLOWS_OF_A_THREAD {
             self.flows.clear();

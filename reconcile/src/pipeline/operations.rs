@@ -15,7 +15,7 @@ use crate::rows::operation_start::OperationStart;
 use crate::sentinels::NONE;
 use crate::tuning::SORTED_AT_ONCE;
 
-/// Sorter for messages that begin operations; `None` if no log has any.
+/// Sorter for messages that begin operations; `None` if no log has operations.
 pub(crate) fn operation_sorter<'a>(
     run: &PipelineRun,
     connected: &ConnectedCapture,
@@ -26,8 +26,8 @@ pub(crate) fn operation_sorter<'a>(
 }
 
 /// Writes `operations.parquet`: the messages that have `begun` an operation, each with the recorded
-/// operation. If no log has any, there is no table, and a previous one is removed. `used` marks the
-/// connections that have messages.
+/// operation. If no log has operations, there is no table, and a previous one is removed. `used`
+/// marks the connections that have messages.
 pub(crate) fn write_operations(
     run: &PipelineRun,
     connected: &ConnectedCapture,

@@ -85,9 +85,9 @@ fn remove_file(path: &DataPath) -> Result<(), Error> {
 }
 
 /// Adds the thread activity in the files of switches for the hosts of logs with resources. A file
-/// of a boot without such logs is ignored, as its clock is unknown. A boot has one set of process
-/// ids, so that the activity of threads belongs to the host that the log of their process names,
-/// whatever host the file of switches names.
+/// of a boot without logs with resources is ignored, as its clock is unknown. A boot has one set of
+/// process ids, so that the activity of threads belongs to the host that the log of their process
+/// names, whatever host the file of switches names.
 fn add_switches(
     run: &PipelineRun,
     connected: &ConnectedCapture,
@@ -114,14 +114,14 @@ fn add_switches(
 struct BootHosts {
     /// The host of each process, by its id, if it differs from `BootHosts::other`.
     of_processes: FxHashMap<u32, u32>,
-    /// The host of all others.
+    /// The host of all other processes.
     other: u32,
     /// Nanoseconds by which the realtime clock is ahead of the clock in the switches.
     ahead: i64,
 }
 
 impl BootHosts {
-    /// Hosts of the processes of that file's boot, according to the logs `with` resources; `None`
+    /// Hosts of the processes of the boot of `file`, according to the logs `with` resources; `None`
     /// if no log is of that boot, or the boot is unknown and no log has the name of the file's
     /// host.
     fn from_switch_log(file: &SwitchLog, capture: &Capture, with: &[usize]) -> Option<BootHosts> {

@@ -21,9 +21,10 @@ use crate::tuning::{MIN_SENT_ALONE, MIN_SENT_TOGETHER, SENT_TOGETHER_PER_EXCEPTI
 struct SentCommands {
     /// Number of times that each command is the only one of its call, by its name.
     alone: FxHashMap<u32, usize>,
-    /// Number of times that it is not.
+    /// Number of times that each command is in a call with others, by its name.
     coalesced: FxHashMap<u32, usize>,
-    /// Number of calls with that number of commands, several, while that number of requests wait.
+    /// Number of calls with several commands, by the number of these and the number of waiting
+    /// requests.
     calls: FxHashMap<(usize, usize), usize>,
 }
 
@@ -79,7 +80,7 @@ impl ServerEvent {
         (self.ticks, self.flow, self.is_received)
     }
 
-    /// Whether it is a request that the log's process serves, or the response.
+    /// Whether the event is a request that the log's process serves, or the response.
     fn is_served(&self) -> bool {
         matches!(
             (self.role, self.is_received),
@@ -87,7 +88,7 @@ impl ServerEvent {
         )
     }
 
-    /// Whether it is a command that the log's process sends, without an id.
+    /// Whether the event is a command that the log's process sends, without an id.
     fn is_sent(&self) -> bool {
         self.role == MessageRole::Request && !self.is_received && self.call.is_none()
     }
@@ -133,7 +134,7 @@ struct WaitingRequests {
     with_ids: FxHashSet<(u32, u64)>,
     /// Number of requests without ids, by flow.
     others: FxHashMap<u32, usize>,
-    /// Sum of these numbers.
+    /// Sum of the numbers in `others`.
     all_others: usize,
 }
 

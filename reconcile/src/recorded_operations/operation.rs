@@ -12,7 +12,7 @@ pub(crate) struct RecordedOperation {
     pub(crate) direction: Direction,
     /// Time of the call that moved the message's first byte, in the log's ticks.
     pub(crate) ticks: u64,
-    /// Number of bytes in that call before the message.
+    /// Number of bytes in the call before the message.
     pub(crate) at: u32,
     pub(crate) role: MessageRole,
     pub(crate) is_error: bool,
@@ -27,7 +27,7 @@ pub(crate) struct RecordedOperation {
 }
 
 impl RecordedOperation {
-    /// Whether the receiver's log recorded it.
+    /// Whether the receiver's log recorded the operation.
     pub(crate) fn is_received(&self) -> bool {
         self.direction == Direction::Receive
     }

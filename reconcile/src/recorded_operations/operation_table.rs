@@ -70,12 +70,12 @@ impl RecordedOperations {
         Ok(())
     }
 
-    /// Whether no log has any.
+    /// Whether no log has operations.
     pub(crate) fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// The operations of log number `log`; `None` if it has none.
+    /// The operations of log number `log`; `None` if the log has no operations.
     pub(crate) fn operations_of_log(&self, log: usize) -> Option<LogOperations<'_>> {
         let range = self.of_logs.get(log).filter(|range| !range.is_empty())?;
         let flows = FlowsOfLog {
@@ -101,7 +101,7 @@ impl RecordedOperations {
     }
 
     /// Adds the pieces into which operations divide calls to the transfers of `sockets`, so that
-    /// room is reserved for them.
+    /// space is reserved for them.
     pub(crate) fn count_fragments(&self, capture: &Capture, sockets: &mut KernelSockets) {
         for (log, range) in self.iter_logs() {
             let Some(log) = capture.logs.get(log) else { continue };

@@ -15,7 +15,7 @@ use crate::recorded_operations::operation_table::RecordedOperations;
 /// Reads the operations of all logs of `capture`, on `threads` threads.
 ///
 /// # Errors
-/// Fails if the table has no room. Unreadable operations are counted as damage.
+/// Fails if there is no space for the table. Unreadable operations are counted as damage.
 pub(crate) fn read_operations(
     capture: &Capture,
     threads: usize,

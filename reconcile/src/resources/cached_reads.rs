@@ -14,14 +14,14 @@ pub(crate) struct CachedReads {
 
 #[derive(Clone, Copy, Debug)]
 struct ReadingThread {
-    /// Time from which everything is known of it.
+    /// Time from which everything is known of the thread.
     known: i64,
-    /// Time when it last gave up a processor voluntarily.
+    /// Time when the thread last gave up a processor voluntarily.
     waited: i64,
 }
 
 impl CachedReads {
-    /// Takes the next event, and returns for a read whether it was cached: 1, 0, or [`NIL`] if
+    /// Processes the next event, and returns for a read whether it was cached: 1, 0, or [`NIL`] if
     /// unknown.
     pub(crate) fn classify_event(&mut self, event: &OwnEvent) -> i64 {
         let key = (event.host, event.thread);

@@ -1,5 +1,5 @@
 //! Calls of logs with resources: each becomes an event immediately, except for waits that another
-//! thread ends. Such waits and their signals are stored by object, to be matched.
+//! thread ends. Waits of this kind and their signals are stored by object, to be matched.
 
 use clocks::ClockModel;
 use message_trace::PathError;
@@ -23,7 +23,7 @@ pub(crate) struct HandoffEventRow {
     /// The process, by its index, or [`HandoffEventRow::OF_HOST`] and the host.
     pub(crate) owner: u64,
     pub(crate) object: u64,
-    /// Time by which matching needs them sorted.
+    /// Time by which matching needs the rows sorted.
     at: i64,
     begin: i64,
     end: i64,
@@ -37,9 +37,9 @@ pub(crate) struct HandoffEventRow {
     flags: u32,
 }
 
-/// In `HandoffEventRow::flags`.
+/// In `HandoffEventRow::flags`: the row is a signal, not a wait.
 const SIGNAL: u32 = 1;
-/// In `HandoffEventRow::flags`.
+/// In `HandoffEventRow::flags`: the wait ended for another reason than a signal.
 const GAVE_UP: u32 = 2;
 
 impl KeyedRecord for HandoffEventRow {
@@ -54,7 +54,7 @@ impl HandoffEventRow {
     /// In `HandoffEventRow::scope`: the object belongs to the host's kernel.
     const OF_HOST: u64 = 1 << 63;
 
-    /// Converts it for matching.
+    /// Converts the row for matching.
     pub(crate) fn to_handoff_event(&self) -> HandoffEvent {
         let HandoffEventRow { begin, end, amount, process, thread, flags, .. } = *self;
         let caller = RecordedThread { process, thread };
@@ -93,7 +93,8 @@ pub(crate) struct ResourceSorters<'a, 'b> {
 }
 
 impl ResourceCalls<'_> {
-    /// Reads the log of process number `process`. One that cannot be opened any more has none.
+    /// Reads the log of process number `process`. A log that cannot be opened any more has no
+    /// calls.
     ///
     /// # Errors
     /// Fails if a temporary file cannot be written.

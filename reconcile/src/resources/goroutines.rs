@@ -20,7 +20,7 @@ const WAITED: i64 = 0;
 const STARTED: i64 = 1;
 
 /// Writes the hand-offs of process number `process` to `rows`. A log that cannot be opened any more
-/// has none.
+/// has no hand-offs.
 ///
 /// # Errors
 /// Fails if a temporary file cannot be written.

@@ -8,14 +8,15 @@ pub(crate) fn handoff_name(number: u32) -> &'static str {
     of.map_or("", HandoffObject::display_name)
 }
 
-/// Whether a wait for it is not a hand-off: the release is not addressed to a particular waiter.
+/// Whether a wait at the object is not a hand-off: the release is not addressed to a particular
+/// waiter.
 pub(crate) fn is_lock(what: HandoffObject) -> bool {
     use HandoffObject::{Barrier, Goroutine, Mutex, ReadWriteLock, Thread};
     matches!(what, Mutex | ReadWriteLock | Thread | Barrier | Goroutine)
 }
 
-/// Whether it stores amounts in order. It then belongs to the kernel, and so to all processes of
-/// the host.
+/// Whether the object stores amounts in order. The object then belongs to the kernel, and so to all
+/// processes of the host.
 pub(crate) fn keeps_amounts(what: HandoffObject) -> bool {
     matches!(what, HandoffObject::Pipe | HandoffObject::Eventfd)
 }
@@ -30,8 +31,8 @@ pub(crate) fn signal_amount(what: HandoffObject, recorded: u32) -> u64 {
     }
 }
 
-/// Whether signals of that kind without a woken thread are reported. Most signals of a futex are
-/// such, and no thread was expected there.
+/// Whether signals of that kind without a woken thread are reported. Most signals of a futex woke
+/// no thread, and no thread was expected there.
 pub(crate) fn reports_unreceived(number: u32) -> bool {
     number != HandoffObject::Futex as u32
 }

@@ -25,35 +25,35 @@ pub(crate) struct RecordedThread {
 /// A call that unblocks other threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandoffSignal {
-    /// Time when it was called.
+    /// Time when the call was made.
     pub(crate) time: i64,
-    /// Time when it returned.
+    /// Time when the call returned.
     pub(crate) end: i64,
     pub(crate) by: RecordedThread,
-    /// For conditions and futexes, the number of threads that it can wake; for others, the amount
-    /// that it gives.
+    /// For conditions and futexes, the number of threads that the signal can wake; for others, the
+    /// amount that it gives.
     pub(crate) amount: u64,
 }
 
 /// A call that waits until another unblocks it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandoffWait {
-    /// Time when it was called.
+    /// Time when the call was made.
     pub(crate) begin: i64,
-    /// Time when it returned.
+    /// Time when the call returned.
     pub(crate) end: i64,
     pub(crate) of: RecordedThread,
-    /// Whether it ended for another reason than a signal.
+    /// Whether the wait ended for another reason than a signal.
     pub(crate) gave_up: bool,
-    /// Amount that it took from an object that stores amounts.
+    /// Amount that the wait took from an object that stores amounts.
     pub(crate) amount: u64,
 }
 
 /// Outcome of the matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandoffOutcome {
-    /// The signal ended the wait. A wait has several such outcomes if it took the amounts of
-    /// several signals.
+    /// The signal ended the wait. A wait has several outcomes of this kind if it took the amounts
+    /// of several signals.
     HandOff(HandoffSignal, HandoffWait),
     /// Each wait once, with the signal that ended it, if known.
     Woken(HandoffWait, Option<HandoffSignal>),

@@ -10,7 +10,7 @@ use crate::sentinels::NIL;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct OwnEvent {
-    /// Time on the common clock.
+    /// Time on the common clock, in nanoseconds.
     pub(crate) time: i64,
     /// Values of the attributes in [`OwnEventKind::attribute_names`]; [`NIL`] for missing ones.
     pub(crate) values: [i64; 4],
@@ -110,7 +110,7 @@ impl OwnEventKind {
         }
     }
 
-    /// Names of its attributes that are integers, in the order of `OwnEvent::values`.
+    /// Names of the kind's attributes that are integers, in the order of `OwnEvent::values`.
     pub(crate) fn attribute_names(self) -> &'static [&'static str] {
         match self {
             OwnEventKind::Connection | OwnEventKind::Close => &["connection"],
@@ -154,7 +154,7 @@ impl OwnEvent {
         }
     }
 
-    /// Sets the first attributes.
+    /// Sets the values of the first attributes.
     pub(crate) fn with_values<const COUNT: usize>(mut self, values: [i64; COUNT]) -> OwnEvent {
         self.values.iter_mut().zip(values).for_each(|(to, value)| *to = value);
         self

@@ -13,7 +13,7 @@ pub(crate) enum ThreadInput {
     /// From this time on records of the processor are missing ([`ThreadSwitch::ANY_PROCESSOR`] for
     /// any).
     GapBegin(i64, u16),
-    /// From this time on they are no longer missing.
+    /// From this time on records of the processor are no longer missing.
     GapEnd(u16),
 }
 
@@ -30,17 +30,17 @@ pub(crate) struct ThreadEvent {
 /// New state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ThreadChange {
-    /// It runs.
+    /// The thread runs.
     In,
-    /// It no longer runs; `preempted` if it could still run.
+    /// The thread no longer runs; `preempted` if it could still run.
     Out { preempted: bool },
-    /// It was started and can run.
+    /// The thread was started and can run.
     Start { creator: u32 },
-    /// It ended.
+    /// The thread ended.
     Exit,
-    /// It got this name.
+    /// The thread got this name.
     Name([u8; 16]),
-    /// Its state is unknown.
+    /// The thread's state is unknown.
     Unknown,
 }
 

@@ -14,12 +14,12 @@ pub(crate) struct ImportedRow {
     /// `send_ts` and `recv_ts` of the import; [`NIL`] if the host's own time is to be converted to
     /// the common clock.
     pub(crate) common: [i64; 2],
-    /// Position of its call id among the `CallIds`; 0 if it has none.
+    /// Position of the message's call id among the `CallIds`; 0 if it has no call id.
     pub(crate) call: u64,
 }
 
 impl ImportedRow {
-    /// The sort key. `slot` is the row's.
+    /// The sort key of the row. `slot` is the row's slot.
     pub(crate) fn row_key(&self, slot: &MessageSlot, common: &CommonClock) -> RowKey {
         let (time, rest) = self.row.row_key(slot, common);
         match self.common {
@@ -37,7 +37,7 @@ impl ImportedRow {
         (times, self.common, bytes, nodes, tids, parts_and_flags)
     }
 
-    /// Converts the row to a message. `slot` is the row's.
+    /// Converts the row to a message. `slot` is the row's slot.
     pub(crate) fn to_message(&self, slot: &MessageSlot, common: &CommonClock) -> Message {
         let message = self.row.to_message(slot, None, common);
         let [sent, received] = self.common.map(|time| Some(time).filter(|time| *time != NIL));

@@ -14,10 +14,10 @@ pub(crate) struct OperationStart {
     place: u64,
     /// 0 for the sender's log, 1 for the receiver's.
     side: u64,
-    /// Time of the call that moved the first byte, on the host's own clock.
+    /// Time of the call that moved the first byte, in nanoseconds on the host's own clock.
     time: i64,
-    /// Number of the message, or of the operation. Those of one place and time are in the order of
-    /// the stream.
+    /// Number of the message, or of the operation. Messages or operations of one place and time are
+    /// in the order of the stream.
     pub(crate) number: u64,
 }
 
@@ -48,7 +48,7 @@ impl OperationStart {
         }
     }
 
-    /// The side that recorded it.
+    /// The side that recorded the operation.
     pub(crate) fn reporting_side(&self) -> u64 {
         self.side
     }

@@ -17,7 +17,7 @@ use crate::sentinels::{NIL, NONE};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct MessageRow {
-    /// `send_first`, `send_last`, `recv_first`, `recv_last`; [`NIL`] where unknown.
+    /// `send_first`, `send_last`, `recv_first`, `recv_last`, in nanoseconds; [`NIL`] if unknown.
     pub(crate) times: [i64; 4],
     pub(crate) bytes: i64,
     /// Index of its slot, with the data that it shares with others.
@@ -26,19 +26,19 @@ pub(crate) struct MessageRow {
     pub(crate) nodes: [u32; 2],
     /// The threads at both ends; [`NO_THREAD`] where unknown.
     pub(crate) tids: [i32; 2],
-    /// Number of messages that were merged into it, [`BACKWARD`], [`OPENS`] and [`BEGINS`].
+    /// Number of messages that were merged into this one, [`BACKWARD`], [`OPENS`] and [`BEGINS`].
     pub(crate) parts_and_flags: u32,
 }
 
 /// Unknown thread.
 pub(crate) const NO_THREAD: i32 = i32::MIN;
-/// In [`MessageRow::parts_and_flags`]: it goes from the slot's second end to the first.
+/// In [`MessageRow::parts_and_flags`]: the message goes from the slot's second end to the first.
 const BACKWARD: u32 = 1 << 31;
-/// In [`MessageRow::parts_and_flags`]: it is the first of its connection, and carries the
+/// In [`MessageRow::parts_and_flags`]: the message is the first of its connection, and carries the
 /// connection's setup.
 const OPENS: u32 = 1 << 30;
-/// In [`MessageRow::parts_and_flags`]: an operation begins with it, according to the sender's log
-/// and to the receiver's.
+/// In [`MessageRow::parts_and_flags`]: an operation begins with the message, according to the
+/// sender's log and to the receiver's.
 const BEGINS: [u32; 2] = [1 << 29, 1 << 28];
 const PARTS: u32 = (1 << 28) - 1;
 
@@ -82,8 +82,9 @@ impl MessageRow {
         }
     }
 
-    /// The start of its operation according to the log of that side (0: the sender's); `None` if
-    /// that log has none. `slot` is the row's, and `number` the message's.
+    /// The start of the message's operation according to the log of `side` (0: the sender's);
+    /// `None` if that log has no operation. `slot` is the row's slot, and `number` the message's
+    /// number.
     pub(crate) fn operation_start(
         &self,
         slot: &MessageSlot,
@@ -116,7 +117,7 @@ impl MessageRow {
         MessageRow { parts_and_flags: self.parts_and_flags | OPENS, ..self }
     }
 
-    /// Whether it carries the setup of its connection.
+    /// Whether the row carries the setup of its connection.
     pub(crate) fn is_opening(&self) -> bool {
         self.parts_and_flags & OPENS != 0
     }
@@ -140,14 +141,14 @@ impl MessageRow {
         (time != NIL).then(|| common.time_of_node(self.nodes[side], time))
     }
 
-    /// The sort key. `slot` is the row's.
+    /// The sort key of the row. `slot` is the row's slot.
     pub(crate) fn row_key(&self, slot: &MessageSlot, common: &CommonClock) -> RowKey {
         let sent = self.common_time(0, self.times[0], common);
         let time = sent.or_else(|| self.common_time(1, self.times[3], common)).unwrap_or(NIL);
         (time, (slot.flow as u64) << 1 | u64::from(self.parts_and_flags & BACKWARD != 0))
     }
 
-    /// Converts the row to a message. `slot` is the row's, and `connecting` the setup of its
+    /// Converts the row to a message. `slot` is the row's slot, and `connecting` the setup of its
     /// connection, if known.
     pub(crate) fn to_message(
         &self,

@@ -51,7 +51,7 @@ impl<'s, 'a> RowSink<'s, 'a> {
         self.store.push_block(self.partition, self.blocks, rows)
     }
 
-    /// Passes on the remaining rows.
+    /// Passes the remaining rows to the store of all rows.
     pub(crate) fn finish(mut self) -> Result<StoredRows, PathError> {
         let rest = std::mem::take(&mut self.buffer);
         self.write_block(rest)?;

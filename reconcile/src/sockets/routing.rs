@@ -52,7 +52,8 @@ impl DatagramRouting<'_> {
         Some(PATH | name)
     }
 
-    /// The source port of `datagram`; 0 if it has none, `None` if this side does not know it.
+    /// The source port of `datagram`; 0 if the datagram has no source port, `None` if this side
+    /// does not know it.
     fn source_port(&self, datagram: &DatagramCall) -> Option<u64> {
         let socket = self.socket_of_datagram(datagram);
         let paired = self.partner.get(datagram.socket as usize).is_some_and(|other| *other != NONE);

@@ -16,13 +16,13 @@ use crate::sentinels::NONE;
 use crate::socket_names::SocketNameId;
 use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 
-/// A kernel socket.
+/// A kernel socket. Times are nanoseconds since the Unix epoch on the host's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelSocket {
     pub(crate) host: u32,
     pub(crate) kernel: u32,
     pub(crate) machine: u32,
-    /// Source of its calls, one of `source`.
+    /// Source of the socket's calls, one of `source`.
     pub(crate) source: u32,
     pub(crate) protocol: TransportProtocol,
     pub(crate) role: FlowRole,
@@ -30,26 +30,26 @@ pub(crate) struct KernelSocket {
     pub(crate) peer: SocketNameId,
     /// The process at the other end of a unix socket, as reported by the kernel; 0 if unknown.
     pub(crate) peer_pid: u32,
-    /// The process that connected or accepted it.
+    /// The process that connected or accepted the socket.
     pub(crate) pid: u32,
     /// The flow's number in that process, for sockets without a name.
     pub(crate) number: u32,
-    /// Time when the first process had it.
+    /// Time when the first process had the socket.
     pub(crate) opened: i64,
-    /// Time when it was connected or accepted.
+    /// Time when the socket was connected or accepted.
     pub(crate) named: i64,
     /// Time when `connect` was called, as far as known, or `accept` returned.
     pub(crate) made: i64,
     /// Time when `connect` returned, or [`KernelSocket::UNDER_WAY`]; [`NIL`](crate::sentinels::NIL)
-    /// if the time of its call is unknown.
+    /// if the time when it was called is unknown.
     pub(crate) connected: i64,
-    /// The process that connected or accepted it, and its thread.
+    /// The process that connected or accepted the socket, and its thread.
     pub(crate) maker: u32,
     pub(crate) maker_tid: i32,
-    /// Time when the last process had closed it; `i64::MAX` if not seen.
+    /// Time when the last process had closed the socket; `i64::MAX` if not seen.
     pub(crate) closed: i64,
-    /// The process that owns it unless a call shows another: the last to use it, or else to have
-    /// it.
+    /// The process that owns the socket unless a call shows another: the last to use it, or else to
+    /// have it.
     pub(crate) owner: u32,
     /// The socket at the other end of a `socketpair`, or of a unix socket that was found in use;
     /// [`NONE`] for others.
@@ -61,13 +61,13 @@ pub(crate) struct KernelSocket {
     /// Calls that moved bytes of a stream.
     pub(crate) transfers: u32,
     pub(crate) datagrams: u32,
-    /// Whether it was in use before any process was seen to have it, and logs have the kernel's
-    /// counts of its bytes.
+    /// Whether the socket was in use before any process was seen to have it, and logs have the
+    /// kernel's counts of its bytes.
     pub(crate) counted: bool,
-    /// Whether it was in use before any process was seen to have it.
+    /// Whether the socket was in use before any process was seen to have it.
     pub(crate) found: bool,
-    /// Whether it is an end of a unix stream that was in use before one of the ends was seen, so
-    /// that looks at its queues show which bytes belong together.
+    /// Whether the socket is an end of a unix stream that was in use before one of the ends was
+    /// seen, so that looks at its queues show which bytes belong together.
     pub(crate) aligned: bool,
 }
 
@@ -76,8 +76,9 @@ impl KernelSocket {
     /// information.
     pub(crate) const UNDER_WAY: i64 = i64::MAX;
 
-    /// How far apart, in nanoseconds, the two may have read one moment of their common clock;
-    /// `None` if they have no common clock, so that their times are not comparable.
+    /// How far apart, in nanoseconds, the processes of the two sockets may have read one moment of
+    /// their common clock; `None` if they have no common clock, so that their times are not
+    /// comparable.
     pub(crate) fn clock_apart(&self, other: &KernelSocket) -> Option<i64> {
         let common = self.host == other.host && self.kernel == other.kernel;
         let straced = [self, other].into_iter().any(|socket| socket.source == source::STRACE);

@@ -1,12 +1,12 @@
 //! Alignment of unix streams that were open before they were recorded: the calls of each end begin
 //! somewhere in the stream, and the kernel has no count of the bytes before them.
 //!
-//! The library has looked at the receiver's queue from time to time. At such a moment, the bytes
-//! that one end had sent are those that the other had received and those in the queue, so that the
-//! look determines how far apart in the stream the two ends' recordings began. Calls in progress at
-//! that moment make it a range; all looks together, and the rule that nothing is received before it
-//! was sent, mostly leave a single number. If they do not, or contradict each other, it is unknown
-//! which calls belong together.
+//! The library has looked at the receiver's queue from time to time. At the moment of a look, the
+//! bytes that one end had sent are those that the other had received and those in the queue, so
+//! that the look determines how far apart in the stream the two ends' recordings began. Calls in
+//! progress at that moment make it a range; all looks together, and the rule that nothing is
+//! received before it was sent, mostly leave a single number. If the looks leave several numbers,
+//! or contradict each other, it is unknown which calls belong together.
 //!
 //! The result is counts like those that the kernel has for TCP, from an arbitrary origin, for
 //! [`CountedStreams`](super::counted_streams::CountedStreams).
@@ -19,7 +19,7 @@ use crate::calls::StreamTransfer;
 use crate::streams::call_streams::CallStreams;
 use crate::streams::tally::CallTally;
 
-/// The calls of such a connection, with counts.
+/// The calls of an aligned connection, with counts.
 pub(crate) struct AlignedStreams<'a, W> {
     streams: &'a W,
     /// By call stream: times from which its calls are counted anew, and the counts there.
@@ -68,8 +68,8 @@ impl<'a, W: CallStreams> AlignedStreams<'a, W> {
 }
 
 /// Begins of the epochs of both call streams of a direction, counted from an arbitrary byte, or
-/// from the first if an end has it. `bytes` are the bytes of each epoch. `None` if they are
-/// uncertain.
+/// from the first byte if the recording of an end has it. `bytes` are the bytes of each epoch.
+/// `None` if the places are uncertain.
 fn place_epochs(
     cells: &[EpochOverlap],
     bytes: [Vec<i64>; 2],

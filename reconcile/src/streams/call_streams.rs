@@ -38,7 +38,7 @@ pub(crate) struct ConnectionLookup<'a> {
 }
 
 impl ConnectionLookup<'_> {
-    /// The connection of a call; [`NONE`] if it has none.
+    /// The connection of a call; [`NONE`] if the call has no connection.
     pub(crate) fn connection_of_call(&self, call: &StreamCall) -> u32 {
         self.connection_of.get(call.socket as usize >> 1).copied().unwrap_or(NONE)
     }
@@ -160,7 +160,7 @@ pub(crate) struct SortedStreams<'a> {
 }
 
 impl<'a> StreamSorter<'a> {
-    /// At most `most` calls are in memory in addition to the `budget`.
+    /// Creates a sorter with at most `most` calls in memory in addition to the `budget`.
     pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> StreamSorter<'a> {
         let sorter = |_| ExternalSorter::new(budget, directory, most.min(MAX_SORTED_CALLS) / 4);
         StreamSorter { sorters: [0, 1, 2, 3].map(sorter), tallies: [CallTally::default(); 4] }

@@ -71,7 +71,7 @@ enum StreamStart {
     /// There are no calls.
     Nowhere,
     At(u64),
-    /// The kernel did not report it, or its counts do not fit the calls.
+    /// The kernel did not report the position, or its counts do not fit the calls.
     Uncertain,
 }
 
@@ -173,8 +173,8 @@ mod tests {
     /// Times and bytes of calls, in their order; bytes without a call have no time.
     type TimesAndBytes = Vec<(Option<i64>, u64)>;
 
-    /// Places the sends and receives of one direction, towards the accepting end. `None` if it is
-    /// uncertain.
+    /// Places the sends and receives of one direction, towards the accepting end. `None` if their
+    /// places are uncertain.
     fn placed(sends: &[StreamTransfer], receives: &[StreamTransfer]) -> Option<[TimesAndBytes; 2]> {
         let streams = GivenStreams([sends.to_vec(), receives.to_vec(), Vec::new(), Vec::new()]);
         let counted = CountedStreams::align_counts(&streams, true, Some(0))?;

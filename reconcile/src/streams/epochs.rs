@@ -9,7 +9,7 @@ use crate::tuning::MAX_EPOCHS;
 /// Period in which the calls of one direction are known, until the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epoch {
-    /// Its beginning; `i64::MIN` if calls are known from the stream's first byte on.
+    /// Time when the epoch begins; `i64::MIN` if calls are known from the stream's first byte on.
     pub(crate) begin: i64,
     /// Time until which calls are certainly known: when the latest of them began or, of a receive,
     /// ended. A call in progress at the end of the recording may have moved bytes unseen, but not
@@ -28,7 +28,7 @@ pub(crate) struct Epochs {
 /// Times of a process at the end.
 #[derive(Clone, Copy)]
 struct Member {
-    /// Its first send, and the first time from which on all of its receives are known.
+    /// The process's first send, and the first time from which on all of its receives are known.
     first: [i64; 2],
     last: [i64; 2],
 }

@@ -21,7 +21,7 @@ use crate::calls::{CallSpan, FlowMessage, StreamTransfer};
 pub(crate) struct StreamFragments<S, R> {
     sends: S,
     receives: R,
-    /// Whether it is known which calls belong together; if not, each is a message of its own.
+    /// Whether it is known which calls belong together; if not, each call is a message of its own.
     placed: bool,
     /// The receive that is being matched, and the number of its remaining bytes.
     receive: Option<StreamTransfer>,
@@ -62,7 +62,7 @@ impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> Str
         self.receive.map(|receive| (receive, receive.bytes == self.left))
     }
 
-    /// Takes up to `most` bytes of that receive, and returns their number.
+    /// Takes up to `most` bytes of the current receive, and returns their number.
     fn take_bytes(&mut self, most: u64) -> u64 {
         let taken = most.min(self.left);
         self.left -= taken;

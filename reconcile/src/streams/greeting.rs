@@ -19,7 +19,7 @@ pub(crate) struct ServerGreeting {
 
 impl ServerGreeting {
     /// Finds the greeting of a connection; `None` if the connecting side spoke first, or the first
-    /// speaker is unknown. Each end is examined in its own order of events, and one that saw a
+    /// speaker is unknown. Each end is examined in its own order of events, and one end that saw a
     /// greeting is enough: a side that greets need not wait for the other.
     pub(crate) fn find_greeting(streams: &impl CallStreams) -> Option<ServerGreeting> {
         let firsts = [0, 1, 2, 3].map(|stream| streams.calls(stream).next());

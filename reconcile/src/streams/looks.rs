@@ -39,7 +39,7 @@ impl EpochOverlap {
 /// Observations of one direction.
 #[derive(Debug, Default)]
 pub(crate) struct DirectionLooks {
-    /// Cells in the order of time.
+    /// Overlaps of the epochs of both sides, in the order of time.
     pub(crate) cells: Vec<EpochOverlap>,
     /// Bytes of each epoch, of sender and receiver.
     pub(crate) bytes: [Vec<i64>; 2],

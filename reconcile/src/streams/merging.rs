@@ -24,10 +24,10 @@ use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
 /// Limits of pauses within a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PauseLimits {
-    /// Maximum time between its parts, in nanoseconds.
+    /// Maximum time between the parts of a message, in nanoseconds.
     pub(crate) usual: i64,
-    /// The same after a large part of an answer, if neither side did anything else meanwhile: its
-    /// sender is producing the rest.
+    /// Maximum time after a large part of an answer, in nanoseconds, if neither side did anything
+    /// else meanwhile: the sender is producing the rest.
     pub(crate) stalled: i64,
 }
 
@@ -68,7 +68,7 @@ where
     }
 }
 
-/// See [`merge_messages`].
+/// Iterator over the merged messages of one direction; see [`merge_messages`].
 #[derive(Debug)]
 pub(crate) struct MessageMerger<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
     fragments: P,

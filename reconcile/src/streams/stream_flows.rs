@@ -129,13 +129,13 @@ impl StreamMatcher<'_> {
 
 /// Treatment of the messages of a connection.
 struct MessageTreatment<'a> {
-    /// Whether its messages are in the trace.
+    /// Whether the messages of the connection are in the trace.
     is_used: bool,
     /// Whether the first message that the connecting side sends is the first of all.
     opens: bool,
-    /// Whether logs have operations of it.
+    /// Whether logs have operations of the connection.
     operations: bool,
-    /// Its traits if the sides need not take turns.
+    /// The traits of the connection if its sides need not take turns.
     multiplexed: Option<&'a MultiplexedTraits>,
     /// Exchanges of bodies in both directions at the same time.
     exchanges: Vec<StreamingExchange>,
@@ -151,8 +151,8 @@ struct ConnectionMatcher<'a> {
 }
 
 impl ConnectionMatcher<'_> {
-    /// Passes on the merged messages of the connection. Returns whether it has any. One message of
-    /// each direction is in memory at a time.
+    /// Passes the merged messages of the connection to `rows`. Returns whether there are any. One
+    /// message of each direction is in memory at a time.
     fn write_messages(
         &self,
         streams: &impl CallStreams,
@@ -455,7 +455,8 @@ impl ConnectionMatcher<'_> {
             )
     }
 
-    /// Scope of its messages. Mostly the first one shows that it is not within a process.
+    /// Scope of the connection's messages. Mostly the first one shows that it is not within a
+    /// process.
     fn flow_scope(&self, streams: &impl CallStreams) -> FlowScope {
         let sockets = self.matcher.sockets;
         let owner = |socket: u32| sockets.get(socket as usize).map_or(NONE, |socket| socket.owner);

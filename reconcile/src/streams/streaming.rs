@@ -3,14 +3,14 @@
 //! send and receive in between, so apparent turns are not turns: all pieces in one direction are
 //! one request, all pieces in the other one answer.
 //!
-//! The connecting side sends requests, and the next one when it has the whole answer. So a piece of
-//! it is no new request
-//! - if much of the answer crossed it: it was sent before that was received, and received after
-//!   that was sent;
-//! - if it has the size of whole buffers, and the request's beginning has not: a request of its own
-//!   would have a head;
-//! - if such pieces preceded it and, when it is answered, as many more bytes have come back than
-//!   were sent as before: it is the last one of a body that is echoed.
+//! The connecting side sends requests, and the next one when it has the whole answer. So a piece
+//! from the connecting side is no new request
+//! - if much of the answer crossed it: the piece was sent before that part of the answer was
+//!   received, and received after that part was sent;
+//! - if the piece has the size of whole buffers, and the request's beginning has not: a request of
+//!   its own would have a head;
+//! - if pieces of whole buffers preceded it and, when it is answered, as many more bytes have come
+//!   back than were sent as before: it is the last one of a body that is echoed.
 //!
 //! Small requests that are sent before the answers of earlier ones came are pipelining, and are
 //! left alone.
@@ -92,11 +92,11 @@ pub(crate) fn find_streaming_exchanges(
 /// Progress of both directions when a part of a request was sent and received, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct ByteProgress {
-    /// Bytes of requests before it.
+    /// Bytes of requests before the part.
     asked: u64,
-    /// Bytes that its sender had received.
+    /// Bytes that the sender of the part had received.
     received: u64,
-    /// Bytes that its receiver had sent.
+    /// Bytes that the receiver of the part had sent.
     sent: u64,
 }
 
@@ -111,7 +111,7 @@ struct RequestFragment {
 /// A request, as far as known so far.
 #[derive(Debug)]
 struct StreamingRequest {
-    /// Its first piece.
+    /// The first piece of the request.
     first: RequestFragment,
     /// Whether there are further pieces.
     continued: bool,
@@ -136,7 +136,7 @@ impl StreamingRequest {
         self.ahead = self.ahead.max(self.bytes_ahead(&piece.begin));
     }
 
-    /// Whether `piece`, which comes next and ends at `end`, belongs to it.
+    /// Whether `piece`, which comes next and ends at `end`, belongs to the request.
     fn is_continued(&self, piece: &RequestFragment, end: &ByteProgress) -> bool {
         let ByteProgress { received, sent, .. } = piece.begin;
         let is_crossed = sent.saturating_sub(received) >= MIN_PIECE_BYTES;
@@ -151,7 +151,7 @@ impl StreamingRequest {
                 || is_turned_round)
     }
 
-    /// Its exchange, if it has several pieces; the next request begins at `end`.
+    /// The exchange of the request, if it has several pieces; the next request begins at `end`.
     fn to_exchange(&self, end: &ByteProgress) -> Option<StreamingExchange> {
         let begin = &self.first.begin;
         self.continued

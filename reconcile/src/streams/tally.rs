@@ -17,7 +17,7 @@ pub(crate) struct CallTally {
     pub(crate) elsewhere: bool,
     /// Whether operations begin in some of them.
     pub(crate) operations: bool,
-    /// Number of bytes that its largest call moved.
+    /// Number of bytes that the largest call moved.
     pub(crate) largest: u64,
     /// The thread of the first call.
     tid: i32,

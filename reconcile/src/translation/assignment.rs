@@ -1,7 +1,7 @@
 //! Assignment of half flows to pairs: the most probable pairs first, each half flow once.
 //!
 //! Flows that are indistinguishable - of the same two processes, with the same bytes, at the same
-//! time - are interchangeable: the confidence of such a pair is the probability that its end
+//! time - are interchangeable: the confidence of a pair of them is the probability that the end
 //! belongs to any of them, and they are assigned in order.
 
 use std::cmp::Reverse;

@@ -76,9 +76,9 @@ impl fmt::Display for PairEvidence {
 /// Score of a candidate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CandidateScore {
-    /// Its log-odds against chance.
+    /// The candidate's log-odds against chance.
     pub(super) odds: f64,
-    /// Its probability.
+    /// The candidate's probability.
     pub(super) belief: f64,
     pub(super) evidence: PairEvidence,
 }
@@ -192,9 +192,9 @@ fn independent_log_odds(
 }
 
 /// Likelihood ratio of a true pair over a false one for a window that is `wide` times as wide as
-/// usual. It is never much narrower, as no byte goes faster than that. It is much wider now and
-/// then; if the connection took `long` times as long as usual that is expected, and would be so
-/// with any other as well.
+/// usual. A true window is never much narrower than usual, as no byte travels faster than that. It
+/// is much wider now and then; if the connection took `long` times as long as usual that is
+/// expected, and would be so with any other as well.
 fn likeness_of_width(wide: f64, long: f64) -> f64 {
     let usual = |times: f64| times.powi(3) / (1.0 + times * times).powi(2);
     let most = usual(1.0);

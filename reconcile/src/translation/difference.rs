@@ -14,7 +14,7 @@ pub(super) struct ClockDifference {
     /// Uncertainty of `skew`: the line is less certain the farther a time is from `at`.
     pub(super) skew_uncertainty: f64,
     pub(super) trust: f64,
-    /// Usual width of a true pair's window.
+    /// Usual width of a true pair's window, in nanoseconds.
     pub(super) scale: f64,
     /// Number of agreeing pairs.
     pub(super) support: u32,
@@ -48,7 +48,7 @@ impl ClockDifference {
         vote.low - slack <= line && line <= vote.high + slack
     }
 
-    /// The same difference from the other host's side.
+    /// This difference from the other host's side.
     pub(super) fn to_reversed(&self) -> ClockDifference {
         ClockDifference {
             at: self.at + self.offset as i64,

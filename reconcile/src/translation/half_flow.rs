@@ -5,17 +5,17 @@ use std::net::SocketAddr;
 /// A TCP socket that could not be paired with its other end by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HalfFlow {
-    /// Which end of the connection it is.
+    /// Which end of the connection the socket is.
     pub side: HalfFlowSide,
-    /// Its own name.
+    /// The socket's own name.
     pub local: SocketAddr,
-    /// Its peer's name, in its own view.
+    /// The peer's name in the view of the socket.
     pub peer: SocketAddr,
-    /// The host with the clock of its times.
+    /// The host on whose clock the times are.
     pub host: u32,
     /// The machine with its loopback addresses.
     pub machine: u32,
-    /// The process that used it.
+    /// The process that used the socket.
     pub process: u32,
     /// Time of the request for the connection (at the latest) or of its accept, in nanoseconds on
     /// its host's clock, as all times are.
@@ -36,11 +36,11 @@ pub struct HalfFlow {
 /// Which end of a connection a socket is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfFlowSide {
-    /// It connected.
+    /// The socket connected.
     Connecting,
-    /// It was accepted.
+    /// The socket was accepted.
     Accepting,
-    /// It was found in use.
+    /// The socket was found in use.
     Unknown,
 }
 
@@ -51,7 +51,7 @@ pub struct FlowDirectionSummary {
     pub bytes: u64,
     /// Time of the first call that moved some: of the call for a send, of the return for a receive.
     pub first: i64,
-    /// Time of the last such call.
+    /// Time of the last call that moved some.
     pub last: i64,
     /// The checksum of its first bytes, if captured.
     pub fingerprint: Option<PrefixChecksum>,

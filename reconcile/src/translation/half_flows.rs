@@ -30,7 +30,7 @@ pub(crate) struct HalfFlows {
 }
 
 impl HalfFlows {
-    /// Reads the half flows of the sockets without a partner; `None` if one side has none.
+    /// Reads the half flows of the sockets without a partner; `None` if one side has no half flows.
     pub(crate) fn read_half_flows(
         capture: &Capture,
         sockets: &KernelSockets,
@@ -100,7 +100,7 @@ impl HalfFlows {
 
 /// First calls of the chosen sockets in logs.
 struct FirstCallsOfLog {
-    /// By the socket's number.
+    /// Beginnings of sockets, by the socket's number.
     beginnings: SpillableVec<(u32, SocketStart)>,
     calls: SpillableVec<NumberedCall>,
 }

@@ -123,7 +123,7 @@ pub(super) struct LearnedTranslations {
 }
 
 impl LearnedTranslations {
-    /// Empty, with room for this number of `names`.
+    /// Creates an instance without matches, for this number of `names`.
     pub(super) fn new(
         pool: &MemoryPool,
         names: usize,
@@ -179,8 +179,8 @@ impl LearnedTranslations {
         says
     }
 
-    /// Learns from all candidates: their translations, their preserved parts, and their weights as
-    /// matches.
+    /// Learns the translations from all candidates: from their names, their preserved parts, and
+    /// their weights as matches.
     pub(super) fn learn_from(
         &mut self,
         candidates: impl Iterator<Item = (TranslatedName, PreservedParts, f64)>,

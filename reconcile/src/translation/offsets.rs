@@ -35,7 +35,7 @@ pub struct KnownOffset {
     pub nanoseconds: i64,
     /// Parts per million by which the second clock runs ahead.
     pub skew_ppm: f64,
-    /// Uncertainty of `nanoseconds`.
+    /// Uncertainty of the difference, in nanoseconds.
     pub uncertainty: i64,
 }
 
@@ -190,7 +190,7 @@ impl ClockDifferences {
         of_name.copied().or_else(of_hosts)
     }
 
-    /// Learns the widths of windows from those that agree with the known differences.
+    /// Learns the usual widths of windows from the windows that agree with the known differences.
     pub(super) fn learn_widths(
         &mut self,
         field: &HalfFlowField,

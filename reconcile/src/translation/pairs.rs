@@ -24,10 +24,11 @@ pub fn find_pairs(
     Ok(find_pairs_in(&HalfFlowTable::from_flows(halves)?, known, least)?.iter().copied().collect())
 }
 
-/// The same, with a column for all data that exists once for each half flow or candidate.
+/// Finds pairs as [`find_pairs`] does, with a column for all data that exists once for each half
+/// flow or candidate.
 ///
 /// # Errors
-/// Fails if there is no room for the columns.
+/// Fails if there is no space for the columns.
 pub(crate) fn find_pairs_in(
     halves: &HalfFlowTable,
     known: &[KnownOffset],

@@ -93,7 +93,7 @@ pub(super) fn compare_flows(one: HalfFlowView, other: HalfFlowView) -> Option<Fl
     })
 }
 
-/// Evidence of one equal size.
+/// Evidence of one equal size, in nats.
 fn size_log_odds(bytes: u64) -> f64 {
     (1.0 + bytes as f64 / COMMON_SIZE_BYTES).ln().min(MAX_SIZE_NATS)
 }

@@ -1,5 +1,6 @@
-//! Connections through address translation: their ends are paired, and the translated names are
-//! counted, so that each server and client has only the name that it has itself.
+//! Connections through address translation: the sockets at their two ends are paired, and the
+//! translated names are counted. In the trace each server and client then has its own name only,
+//! not the name by which the other end knows it.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use crate::tuning::MIN_CLOCK_CONFIDENCE;
 pub(crate) struct AmbiguousPairs(SpillableVec<u32>);
 
 impl AmbiguousPairs {
-    /// Marks these connections.
+    /// Marks the connections of these sockets in `connections` as ambiguous.
     pub(crate) fn mark_connections(&self, connections: &mut SpillableVec<Connection>) {
         if self.0.is_empty() {
             return;

@@ -54,7 +54,7 @@ impl CallIdFile {
     }
 }
 
-/// Reads the texts of call ids.
+/// Reader of the texts of call ids.
 #[derive(Debug)]
 pub(crate) struct CallIdReader<'a> {
     calls: &'a CallIdFile,

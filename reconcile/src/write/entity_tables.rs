@@ -31,7 +31,7 @@ pub(crate) struct EntityTables<'a> {
     /// first.
     untraced: Interner<UntracedPeer>,
     seen: SpillableVec<PeerView>,
-    /// The nodes that follow these.
+    /// The imported nodes, which follow the untraced peers.
     imported: Vec<Node>,
     pub(crate) slots: SpillableVec<MessageSlot>,
     /// The setup of each connection; the slots of connections come first.
@@ -64,18 +64,18 @@ enum UnnamedEndpoint {
 struct PeerView {
     of: u32,
     name: SocketNameId,
-    /// Whether it is the connecting side.
+    /// Whether the peer is the connecting side.
     client: bool,
 }
 
 /// Identity of an untraced peer as a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UntracedPeer {
-    /// Its name, and the machine if the name is local to it.
+    /// The peer's name, and the machine if the name is local to it.
     Named(SocketNameId, u32),
-    /// Its process, on that machine.
+    /// The peer's process id, and its machine.
     Process(u32, u32),
-    /// It is known only as the peer of this socket.
+    /// The peer is known only as the peer of this socket.
     Of(u32),
     /// The name lookup of a host, which is none of its processes.
     NameLookup(u32),
@@ -243,7 +243,7 @@ impl<'a> EntityTables<'a> {
         Ok(all.begins.iter().map(|of_partition| (begin + of_partition) as u32).collect())
     }
 
-    /// The host that made the name lookup of a flow of datagrams, if it is one.
+    /// The host that made the name lookup of a flow of datagrams; `None` if the flow is no lookup.
     fn lookup_host(
         &self,
         flow: &DatagramFlow,

@@ -85,7 +85,7 @@ fn sort_hosts_by_name(hosts: &mut [HostFacts], logged: usize) -> Vec<u32> {
     numbers
 }
 
-/// Reads the messages of an import, batch by batch.
+/// Calls `message` for each message of an import, with its batch and its row there.
 fn for_each_message(
     import: &ImportedTrace,
     nodes: &NodeList,
@@ -115,8 +115,8 @@ pub(crate) struct ImportJoiner<'a, 'b> {
 type SlotKey = (i64, message_trace::TransportProtocol, [(NodeId, EndpointId); 2]);
 
 impl ImportJoiner<'_, '_> {
-    /// Passes the messages of `imports` to `row`. Nodes that are equal in every respect are one
-    /// node; flows get numbers after the existing ones.
+    /// Calls `row` with the row of each message of `imports`. Nodes that are equal in every respect
+    /// are one node; flows get numbers after the existing ones.
     pub(crate) fn for_each_row(
         &mut self,
         imports: &[ImportedTrace],

@@ -10,8 +10,8 @@ use crate::rows::row::{MessageRow, MessageSlot, NO_THREAD, SlotEnd};
 use crate::sentinels::NIL;
 use crate::write::entity_tables::EntityTables;
 
-/// Passes the two messages of each lookup to `row`, and returns their number. The calls of a thread
-/// are one flow.
+/// Calls `row` with each of the two messages of each lookup, and returns their number. The calls of
+/// a thread are one flow.
 pub(crate) fn for_each_lookup_row(
     lookups: &LookupIndex,
     output: &mut EntityTables<'_>,

@@ -16,7 +16,7 @@ use crate::common::{System, accept, bind, connect, datagram, log};
 /// One call on a connection.
 #[derive(Clone, Debug)]
 struct Call {
-    /// Whether it is at the accepting end.
+    /// Whether the call is at the accepting end.
     accepted: bool,
     /// Whether a second process that holds the socket made it.
     other: bool,
@@ -24,7 +24,7 @@ struct Call {
     sent: bool,
     time: u64,
     bytes: u64,
-    /// Number of bytes before it with overwritten records; `None` if the number is unknown.
+    /// Number of bytes before the call with overwritten records; `None` if the number is unknown.
     forgotten: Option<u64>,
 }
 

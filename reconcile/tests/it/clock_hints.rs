@@ -15,7 +15,7 @@ const SECOND: i64 = 1_000_000_000;
 const MS: i64 = 1_000_000;
 
 /// A process of a host that was seen between two true times, on a clock that is ahead by that much.
-/// It talks to an untraced peer.
+/// The process talks to an untraced peer.
 fn process(host: &str, boot: u8, ahead: i64, between: [i64; 2]) -> LogWriter {
     let mut log = LogWriter::new(host, 10, "/usr/bin/p");
     log.set_boot(boot).set_epoch(EPOCH + ahead).set_start(between[0] as u64);

@@ -65,7 +65,7 @@ fn switches(system: &System) {
     switches_of(system, "one");
 }
 
-/// The same, by a recorder with the host name `host`.
+/// Writes switches of the server's threads, by a recorder with the host name `host`.
 fn switches_of(system: &System, host: &str) {
     let path = system.path(host, "x").with_file_name("99-1.switches");
     let host = host.to_owned();

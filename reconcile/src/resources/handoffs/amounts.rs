@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 use super::{HandoffOutcome, HandoffSignal, HandoffWait};
 use crate::tuning::{BLOCKED_NS, MAX_STORED_SIGNALS};
 
-/// Stored amounts of an object. Signals come in the order of their calls, waits in that of their
-/// returns, both merged by these times.
+/// Stored amounts of an object. Signals come in the order of their calls, waits in the order of
+/// their returns, both merged by these times.
 #[derive(Debug)]
 pub(crate) struct AmountMatcher {
     /// Whether a wait takes everything, as for an event counter.
     takes_all: bool,
     stored: VecDeque<StoredAmount>,
-    /// Whether everything that it stores is known. It is not if a wait took an amount without a
-    /// recorded signal.
+    /// Whether everything that the object stores is known. It is not known if a wait took an amount
+    /// without a recorded signal.
     is_known: bool,
 }
 

@@ -11,7 +11,7 @@ use super::{HandoffOutcome, HandoffSignal, HandoffWait};
 use crate::tuning::MAX_STORED_SIGNALS;
 
 /// The unsettled waits and signals of an object. Waits come in the order in which they begin,
-/// signals in that of their calls, both merged by these times.
+/// signals in the order of their calls, both merged by these times.
 #[derive(Debug)]
 pub(crate) struct WaiterMatcher {
     /// Whether a signal without a waiting thread is stored for the next wait.
@@ -34,9 +34,9 @@ struct AssignedSignal {
 #[derive(Clone, Copy, Debug)]
 struct PendingSignal {
     signal: HandoffSignal,
-    /// Number of waits that it can still reach; `u64::MAX` for all.
+    /// Number of waits that the signal can still reach; `u64::MAX` for all.
     more: u64,
-    /// Whether it reached any wait.
+    /// Whether the signal reached any wait.
     is_received: bool,
 }
 
@@ -63,7 +63,7 @@ impl WaiterMatcher {
         WaiterMatcher { keeps, waiting: Vec::new(), left: VecDeque::new() }
     }
 
-    /// Adds the next signal. An amount of `u64::MAX` wakes all.
+    /// Adds the next signal. An amount of `u64::MAX` wakes all waiting threads.
     pub(crate) fn add_signal(
         &mut self,
         signal: HandoffSignal,
@@ -129,8 +129,8 @@ impl WaiterMatcher {
         }
     }
 
-    /// Takes a signal within this wait from a wait that continues. Of several, the one that began
-    /// last gives up its signal.
+    /// Takes a signal within this wait from a wait that continues. Of several waits, the one that
+    /// began last gives up its signal.
     fn reassign_signal(&mut self, wait: &HandoffWait) -> Option<AssignedSignal> {
         let reaches = |given: &AssignedSignal| {
             !given.of_all && given.signal.end >= wait.begin && given.signal.time <= wait.end

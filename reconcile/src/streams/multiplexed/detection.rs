@@ -119,7 +119,8 @@ struct CrossingTurns {
 }
 
 impl CrossingTurns {
-    /// Adds the next fragment; for one that comes back, `before` is the last one sent there.
+    /// Adds the next fragment; for a fragment that comes back, `before` is the last fragment that
+    /// went there.
     fn add_fragment(
         &mut self,
         direction: usize,

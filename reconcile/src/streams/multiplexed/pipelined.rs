@@ -16,7 +16,7 @@ use crate::tuning::{
 #[derive(Debug, Default)]
 pub(crate) struct TurnSizes {
     pub(crate) bytes: Vec<u64>,
-    /// The sizes of the first fragments of each.
+    /// The sizes of the first fragments of each turn, in bytes.
     parts: Vec<[u64; MAX_MESSAGES_OF_A_PIECE]>,
 }
 

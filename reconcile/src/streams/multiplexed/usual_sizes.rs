@@ -53,7 +53,7 @@ impl UsualSizes {
         let parts: Vec<u64> =
             usual.iter().filter(|size| is_part(size)).map(|(size, _)| *size).collect();
         usual.retain(|size| !is_part(size));
-        // A size that is the sum of several messages is none.
+        // A size that is the sum of several messages is not the size of one message.
         let mut sizes: Vec<u64> = Vec::new();
         for (size, _) in &usual {
             if sizes.len() > MAX_USUAL_SIZES {

@@ -14,7 +14,7 @@ use crate::streams::call_streams::CallStreams;
 use crate::streams::counted_streams::CountedStreams;
 
 impl ConnectionMatcher<'_> {
-    /// Passes on the messages of the connection. Returns whether it has any.
+    /// Passes the messages of the connection to `rows`. Returns whether there are any.
     pub(super) fn write_connection(
         &self,
         streams: &impl CallStreams,
@@ -78,7 +78,7 @@ impl ConnectionMatcher<'_> {
         Ok(false)
     }
 
-    /// The name of the accepting end; for a pair of sockets, which has none, its program.
+    /// The name of the accepting end; for a pair of sockets, which has no name, its program.
     fn server_name(&self) -> String {
         let names = &self.matcher.capture.names;
         let name = |end: u32, name: fn(&KernelSocket) -> SocketNameId| {

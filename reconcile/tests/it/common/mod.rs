@@ -170,7 +170,7 @@ pub fn receive_from(log: &mut LogWriter, flow: u32, ticks: u64, content: u32, pe
     log.datagram(&datagram(Direction::Receive, flow, ticks, content, &address(peer)));
 }
 
-/// Marks a flow as that kind of socket, found in use.
+/// Records that a flow is that kind of socket, found in use.
 pub fn found(log: &mut LogWriter, at: u64, flow: u32, socket: SocketParameters, cookie: u64) {
     log.flow(at, flow, socket, FlowOrigin::Found, cookie);
     log.endpoints(at, flow, FlowRole::Unknown, &[], &[], 0);

@@ -84,7 +84,8 @@ fn one_sniffer_alone_sees_one_message() {
 /// stays whole, whatever the sizes of others add up to.
 #[test]
 fn datagrams_of_a_short_snap_length_are_not_cut() {
-    // They have the direction of packets, so that each end is timed by its own.
+    // The captures have the direction of packets, so that each end's times are those of its own
+    // sniffer.
     let mut sender = Sniffer::new(Link::Sll).on(&["10.0.0.9"]).cut(100);
     let mut receiver = Sniffer::new(Link::Sll).on(&["10.0.0.1"]).cut(120);
     for (number, size) in [1000, 500, 500, 1500, 300].into_iter().enumerate() {

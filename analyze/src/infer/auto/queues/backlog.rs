@@ -1,6 +1,6 @@
 //! Backlogs: queues that are hardly ever empty. An overloaded worker receives a job immediately
 //! whenever it asks. So almost no reply waits, and [`super::wakes`] has nothing to learn from. The
-//! account of such a backlog shows the queue: nothing is delivered before as much was pushed; when
+//! account of the queue shows it all the same: nothing is delivered before as much was pushed; when
 //! a worker has to wait, or is answered with nothing, everything was delivered; and the first push
 //! meanwhile ends the wait. Then the queue is FIFO.
 //!

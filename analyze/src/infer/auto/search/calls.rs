@@ -1,4 +1,4 @@
-//! Search step at which a call is made.
+//! Search step at which a call is made, and assigned to a request.
 
 use super::{BeamSearch, CallScore, SearchBuffers};
 use crate::infer::auto::NONE;

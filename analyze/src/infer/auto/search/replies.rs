@@ -1,4 +1,5 @@
-//! Search step at which a request is answered or closed.
+//! Search step at which a request is answered (calls may still be made for it) or closed (answered
+//! or abandoned, and no more calls are made for it).
 
 use super::BeamSearch;
 use crate::infer::auto::NONE;

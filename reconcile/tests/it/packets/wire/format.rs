@@ -8,7 +8,7 @@ pub struct Frame {
     pub bytes: Vec<u8>,
     /// The interface, of pcapng.
     pub interface: u32,
-    /// Its size on the wire.
+    /// The size of the frame on the wire, in bytes.
     pub original: usize,
 }
 

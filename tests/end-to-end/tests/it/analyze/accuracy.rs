@@ -32,8 +32,8 @@ fn a_result_is_scored_against_a_truth() {
         "{right}"
     );
     assert!(right.contains("\"precision_at_90_coverage\": 1.0"), "{right}");
-    // The same for a truth by messages: 0 and 4 are requests of the client, 1 and 5 of the web
-    // server.
+    // Links are scored against a truth by messages, too: 0 and 4 are requests of the client, 1 and
+    // 5 of the web server.
     truth("child,parent\n0,\n1,0\n2,1\n3,2\n4,\n5,4\n6,5\n7,6\n");
     let recall = "\"trace_recall\": ";
     assert!(right.contains(&format!("{recall}1.0")), "{right}");

@@ -248,7 +248,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     contradiction_is_reported(&run_of, &data, &at, pair, &joined);
 }
 
-/// The same with real exchanges between shippers and a collector, over the pairs' network.
+/// Clock hints from real exchanges between shippers and a collector, over the pairs' network.
 #[test]
 fn exchanges_of_shippers_and_collector_join_pairs() {
     let mut lab = HostLab::new();

@@ -119,7 +119,7 @@ fn translation_counts(outcome: &Reconciliation) -> BTreeMap<String, u64> {
     found.collect()
 }
 
-/// The same for datagrams: queries to a name server; each side knows the other only by the router's
+/// Translated datagrams: queries to a name server; each side knows the other only by the router's
 /// name.
 #[test]
 fn datagrams_behind_a_router_that_translates() {
