@@ -64,12 +64,13 @@ impl SpanReceiver for SpanCollector {
     fn resource_id(&mut self, resource: &SpanResource<'_>) -> ResourceId {
         let parameters =
             text_pairs(resource.parameters.iter().map(|(name, value)| (*name, &**value)));
+        let id = ResourceId::from_index(self.resources.len());
         self.resources.push((resource.node.to_owned(), resource.host.to_owned(), parameters));
-        self.resources.len() as ResourceId - 1
+        id
     }
 
     fn add_span(&mut self, span: &Span<'_>) -> Result<(), Error> {
-        let (node, host, shared) = self.resources[span.resource as usize].clone();
+        let (node, host, shared) = self.resources[span.resource.index()].clone();
         let own = text_pairs(span.parameters.iter().map(|(name, value)| (*name, &**value)));
         self.spans.push(CollectedSpan {
             trace: id_text(span.trace),

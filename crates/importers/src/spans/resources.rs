@@ -55,11 +55,11 @@ mod tests {
         let mut number = |resource: SpanResource<'_>| {
             resources.get_or_ask(&resource, || {
                 asked += 1;
-                asked
+                ResourceId::from_index(asked)
             })
         };
         let numbers = [of("a", "b", "c"), of("ab", "", "c"), of("a", "b", "d"), of("a", "b", "c")]
             .map(&mut number);
-        assert_eq!(numbers, [1, 2, 3, 1]);
+        assert_eq!(numbers, [1, 2, 3, 1].map(ResourceId::from_index));
     }
 }

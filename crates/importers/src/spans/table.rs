@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use registry::{EntryHelp, Spec};
-use request_flow::spans::{Span, SpanKind, SpanResource};
+use request_flow::spans::{ResourceId, Span, SpanKind, SpanResource};
 
 use super::driver::SpanImporter;
 use super::format::SpanFormat;
@@ -162,7 +162,8 @@ fn read_row<R: Read>(
         bytes_in: row.number(SpanColumn::BytesIn)?,
         bytes_out: row.number(SpanColumn::BytesOut)?,
         parameters: &parameters,
-        ..Span::new(trace, id, 0, row.text(SpanColumn::Operation)?)
+        // The resource is set below.
+        ..Span::new(trace, id, ResourceId::from_index(0), row.text(SpanColumn::Operation)?)
     };
     if has_caller {
         let host = match (caller, caller_host) {

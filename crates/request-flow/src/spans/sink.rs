@@ -38,7 +38,7 @@ pub(super) struct ResourceInterner(Mutex<FxHashMap<ResourceRecord, ResourceId>>)
 impl ResourceInterner {
     fn intern(&self, resource: ResourceRecord) -> ResourceId {
         let mut numbers = lock_mutex(&self.0);
-        let next = numbers.len() as ResourceId;
+        let next = ResourceId::from_index(numbers.len());
         *numbers.entry(resource).or_insert(next)
     }
 

@@ -42,8 +42,23 @@ pub struct SpanResource<'a> {
     pub parameters: Vec<(&'a str, Cow<'a, str>)>,
 }
 
-/// Number of a resource in a [`SpanSink`](super::SpanSink).
-pub type ResourceId = u32;
+/// Number of a resource in a [`SpanSink`](super::SpanSink), dense from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(transparent)]
+#[serde(transparent)]
+pub struct ResourceId(u32);
+
+impl ResourceId {
+    /// The id of the resource at this index.
+    pub const fn from_index(index: usize) -> ResourceId {
+        ResourceId(index as u32)
+    }
+
+    /// The index of the resource.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// One span. Times are nanoseconds since the Unix epoch on the clock of its resource's host.
 #[derive(Clone, Debug)]

@@ -19,11 +19,11 @@ pub(super) struct SpanSources<'a> {
 
 impl<'a> SpanSources<'a> {
     pub(super) fn resource_of_span(&self, span: &SpanRecord<'_>) -> Option<&'a ResourceRecord> {
-        self.resources.get(span.resource as usize)
+        self.resources.get(span.resource.index())
     }
 
     pub(super) fn clock_of_span(&self, span: &SpanRecord<'_>) -> ClockNumber {
-        self.clocks.get(span.resource as usize).copied().unwrap_or_default()
+        self.clocks.get(span.resource.index()).copied().unwrap_or_default()
     }
 }
 

@@ -4,7 +4,7 @@ use message_trace::DataDir;
 use out_of_core::MemoryBudget;
 use proptest::prelude::*;
 
-use super::{JoinSummary, Span, SpanKind, SpanResource, SpanSink, TracingId};
+use super::{JoinSummary, ResourceId, Span, SpanKind, SpanResource, SpanSink, TracingId};
 use crate::tables::{ColumnSelection, RequestTables};
 use crate::{NameInterner, Request, Step};
 
@@ -28,7 +28,7 @@ fn test_span(
         kind,
         begin: Some(times[0]),
         end: Some(times[1]),
-        ..Span::new(TracingId::Number(7), TracingId::Number(id), 0, "work")
+        ..Span::new(TracingId::Number(7), TracingId::Number(id), ResourceId::from_index(0), "work")
     };
     TestSpan { node, host: "", span }
 }

@@ -159,7 +159,12 @@ fn any_reports() -> impl Strategy<Value = Vec<TestSpan>> {
             bytes_in: sizes.0,
             bytes_out: sizes.1,
             parameters: Box::leak(parameters.collect()),
-            ..Span::new(TracingId::Number(trace), TracingId::Number(id), 0, operation)
+            ..Span::new(
+                TracingId::Number(trace),
+                TracingId::Number(id),
+                ResourceId::from_index(0),
+                operation,
+            )
         };
         TestSpan { node, host, span }
     });
