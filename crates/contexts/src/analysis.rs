@@ -49,7 +49,7 @@ pub struct ContextAnalysis {
     /// The profile.
     #[serde(flatten)]
     pub profile: Profile,
-    /// The resource of its times, if they are not response times.
+    /// The resource that the times are spent on, if they are not response times.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spent: Option<StepResource>,
     /// The timing model.

@@ -37,7 +37,7 @@ pub struct ResponseObservation {
 pub struct ExecutionCounts {
     /// Number of steps.
     pub steps: u64,
-    /// Sum of the probabilities of their requests.
+    /// Sum of the probabilities of the steps' requests.
     pub expected: f64,
     /// Number of steps with a response time.
     pub timed: u64,
@@ -66,9 +66,9 @@ impl ExecutionCounts {
 pub struct ClassCounts {
     /// Number of requests.
     pub requests: u64,
-    /// Sum of their probabilities.
+    /// Sum of the requests' probabilities.
     pub expected: f64,
-    /// Number of its first request.
+    /// Number of the class's first request.
     pub example: u64,
 }
 

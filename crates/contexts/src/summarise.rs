@@ -8,13 +8,13 @@ use crate::tuning::{MAX_EXAMPLES, MIN_FOR_HISTOGRAM};
 /// The scale that all summaries of an operation share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SummaryScale {
-    /// The bins of its histograms.
+    /// The bins of the operation's histograms.
     pub bins: LogBins,
-    /// The tick of its clock, in nanoseconds.
+    /// The tick of the clock that measured the times, in nanoseconds.
     pub tick: i64,
 }
 
-/// The summary of these counts and response times, which are sorted by time.
+/// The summary of counts and response times, which are sorted by time.
 pub(crate) fn summarise_context(
     counts: &ExecutionCounts,
     moments: &TimeMoments,
@@ -32,7 +32,7 @@ pub(crate) fn summarise_context(
     }
 }
 
-/// The figures of these response times, which are sorted by time; `None` if there are none.
+/// The figures of response times, which are sorted by time; `None` if there are none.
 pub(crate) fn response_times(
     moments: &TimeMoments,
     sorted: &[ResponseObservation],

@@ -91,7 +91,7 @@ pub(crate) const BOUND_STEPS: u32 = 48;
 pub(crate) const MIN_CALLS: f64 = 30.0;
 
 /// Maximum distance of distributions that are merged: a quarter of an interquartile range. With 30
-/// response times a median is known to a sixth of it.
+/// response times a median is known to a sixth of an interquartile range.
 pub(crate) const SIMILAR: f64 = 0.25;
 
 /// Default for the bytes of response times in memory: ten million response times.

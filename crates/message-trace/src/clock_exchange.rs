@@ -21,7 +21,7 @@ pub const LONGEST_LINE: usize = 256;
 pub struct ClockExchange {
     /// The id of the boot of the host's kernel, as in the headers of its logs; 0 if unknown.
     pub boot: [u8; 16],
-    /// When the host sent the request, by its clock.
+    /// When the host sent the request, in nanoseconds since the Unix epoch by the host's clock.
     pub host_sent: i64,
     /// When the request arrived, by the collector's clock.
     pub collector_received: i64,

@@ -25,12 +25,12 @@ impl DataDir {
         DataDir(path.into())
     }
 
-    /// Returns its path, for messages.
+    /// Returns the path of the data directory, for messages.
     pub fn path(&self) -> &Path {
         self.0.as_path()
     }
 
-    /// Returns its path for opening.
+    /// Returns the path of the data directory, for opening files in it.
     pub fn root_path(&self) -> &DataPath {
         &self.0
     }
@@ -317,34 +317,34 @@ impl DataDir {
 /// A trace that was imported, as messages or as requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedTrace {
-    /// Its name.
+    /// Name of the import.
     pub name: String,
-    /// Directory of its tables.
+    /// Directory of the import's tables.
     pub directory: DataPath,
 }
 
 impl ImportedTrace {
-    /// Returns the path of its messages.
+    /// Returns the path of the import's messages.
     pub fn messages_path(&self) -> DataPath {
         self.directory.join("messages.parquet")
     }
 
-    /// Returns the path of the nodes of its messages.
+    /// Returns the path of the nodes of the import's messages.
     pub fn nodes_path(&self) -> DataPath {
         self.directory.join("nodes.parquet")
     }
 
-    /// Returns the path of its requests, if it consists of spans.
+    /// Returns the path of the import's requests, if it consists of spans.
     pub fn requests_path(&self) -> DataPath {
         self.directory.join("requests.parquet")
     }
 
-    /// Returns the path of the steps of its requests.
+    /// Returns the path of the steps of the import's requests.
     pub fn steps_path(&self) -> DataPath {
         self.directory.join("steps.parquet")
     }
 
-    /// Returns the path of the clocks of its hosts.
+    /// Returns the path of the clocks of the import's hosts.
     pub fn clocks_path(&self) -> DataPath {
         self.directory.join("clocks.json")
     }
@@ -360,9 +360,9 @@ struct HostFiles {
 /// An entry below the directory of the hosts that is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedFile {
-    /// Its path.
+    /// Path of the entry.
     pub path: DataPath,
-    /// Reason: the kind of entry, or why it cannot be read.
+    /// Reason why the entry is skipped: the kind of entry, or why it cannot be read.
     pub why: String,
 }
 

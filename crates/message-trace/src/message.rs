@@ -30,9 +30,9 @@ pub struct Message {
     pub send_ts: Option<i64>,
     /// `recv_last` on the common clock.
     pub recv_ts: Option<i64>,
-    /// The node that sent it.
+    /// The node that sent the message.
     pub src: NodeId,
-    /// The node that received it.
+    /// The node that received the message.
     pub dst: NodeId,
     /// The sender's endpoint.
     pub src_endpoint: EndpointId,
@@ -146,7 +146,7 @@ impl Message {
         self.parts == 0
     }
 
-    /// Returns when its connection was made: [`Message::connect`] on the common clock.
+    /// Returns when the message's connection was made: [`Message::connect`] on the common clock.
     pub fn connect_span(&self) -> Option<ConnectSpan> {
         self.connect.zip(self.send_ts.zip(self.send_first)).map(|(connect, (common, own))| {
             let shift = common.saturating_sub(own);
@@ -179,7 +179,7 @@ pub struct EndPair {
 pub struct NodeEnd {
     /// The node.
     pub node: NodeId,
-    /// Its endpoint.
+    /// Endpoint of the end.
     pub endpoint: EndpointId,
     /// The thread that sent or received.
     pub tid: Option<i32>,
@@ -249,7 +249,7 @@ impl TransportProtocol {
         )
     }
 
-    /// Returns its name in tables.
+    /// Returns the protocol's name in tables.
     pub fn name(self) -> &'static str {
         match self {
             TransportProtocol::Tcp => "tcp",

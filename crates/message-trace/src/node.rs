@@ -15,7 +15,7 @@ pub struct Node {
     pub host: String,
     /// The process; `None` for an untraced node.
     pub pid: Option<i32>,
-    /// The process that started it, if known.
+    /// The process that started this one, if known.
     pub parent_pid: Option<i32>,
     /// When the process was first seen, in nanoseconds since the Unix epoch on its host's clock.
     pub start: Option<i64>,
@@ -24,9 +24,9 @@ pub struct Node {
     pub command: String,
     /// The path of the executable; empty if unknown.
     pub executable: String,
-    /// Whether its side of the communication was captured.
+    /// Whether the node's side of the communication was captured.
     pub traced: bool,
-    /// The service, container or pod that it is part of, from its control group: `nginx`,
+    /// The service, container or pod that the process is part of, from its control group: `nginx`,
     /// `pod-8a7b6c5d-000`; empty if unknown or not named.
     pub unit: String,
     /// Whether `command` is the name of a service, as tracers give one, which is the same on all

@@ -31,16 +31,17 @@ impl OperationRole {
 /// The operation of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationFacts {
-    /// Its role in the exchange.
+    /// Role of the operation's message in the exchange.
     pub role: OperationRole,
-    /// The number of its name, assigned by the reader of the table; `None` if it has no name.
+    /// The number of the operation's name, assigned by the reader of the table; `None` if it has no
+    /// name.
     pub name: Option<u32>,
     /// Whether the answering side failed.
     pub is_error: bool,
-    /// The trace of a tracer that it belongs to: the lower half of the id. All tracers draw that
-    /// half at random, and some have no other.
+    /// The trace of a tracer that the operation belongs to: the lower half of the id. All tracers
+    /// draw that half at random, and some have no other.
     pub trace: Option<u64>,
-    /// The span of that tracer that made it.
+    /// The span of the same tracer that made the operation.
     pub span: Option<u64>,
 }
 

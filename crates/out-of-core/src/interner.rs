@@ -14,8 +14,8 @@ use crate::tuning::NEIGHBOUR_BITS;
 
 /// Position of a value on a line, by which neighbours can be stored together.
 pub trait Locality {
-    /// Its position, which other values may share. Values that usually arrive one after the other
-    /// have neighbouring positions.
+    /// Position of the value, which other values may share. Values that usually arrive one after
+    /// the other have neighbouring positions.
     fn position(&self) -> u64;
 }
 

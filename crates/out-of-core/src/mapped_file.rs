@@ -23,12 +23,13 @@ pub(crate) struct MappedRegion {
 }
 
 impl MappedRegion {
-    /// Gives its pages back; each one is loaded again when it is used. It must be mapped.
+    /// Returns the pages of the region to the kernel; each is loaded again when it is used. The
+    /// region must be mapped.
     pub(crate) fn give_back(&self) {
         let address = ptr::with_exposed_provenance_mut(self.address);
-        // SAFETY: it is a shared mapping of a file. Its pages keep in the file what was written to
-        // them, so no visible content changes. It fails only if memory is locked, which then has to
-        // stay.
+        // SAFETY: the region is a shared mapping of a file. What was written to its pages stays in
+        // the file, so no visible content changes. The call fails only if memory is locked, which
+        // then has to stay.
         let _ = unsafe { rustix::mm::madvise(address, self.bytes, Advice::LinuxDontNeed) };
     }
 }
@@ -41,9 +42,10 @@ pub(crate) struct MappedFile {
     bytes: usize,
 }
 
-// SAFETY: it owns its memory exclusively, as a `Box` does.
+// SAFETY: a `MappedFile` owns its memory exclusively, as a `Box` does.
 unsafe impl Send for MappedFile {}
-// SAFETY: as above; only an exclusive borrow changes it.
+// SAFETY: a `MappedFile` owns its memory exclusively, and the memory changes only through an
+// exclusive borrow.
 unsafe impl Sync for MappedFile {}
 
 impl MappedFile {
@@ -74,18 +76,18 @@ impl MappedFile {
         self.bytes
     }
 
-    /// Its memory range.
+    /// Memory range of the file.
     pub(crate) fn region(&self) -> MappedRegion {
         MappedRegion { address: self.start.as_ptr().expose_provenance(), bytes: self.bytes }
     }
 
-    /// Unmaps it, and sets its length to 0.
+    /// Unmaps the file, and sets its length to 0.
     pub(crate) fn unmap(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         let start = std::mem::replace(&mut self.start, NonNull::dangling());
         if bytes > 0 {
-            // SAFETY: it was mapped with that length, and every borrow of its memory borrows
-            // `self`. Unmapping a mapped range does not fail.
+            // SAFETY: the memory at `start` was mapped with the length `bytes`, and every borrow of
+            // its memory borrows `self`. Unmapping a mapped range does not fail.
             let _ = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
         }
     }
@@ -115,8 +117,8 @@ fn reserve_range(file: &File, from: u64, to: u64) -> io::Result<()> {
 
 fn map_file(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: the kernel chooses an unused address. The file has that many bytes and no name, and
-    // is never made shorter, so they exist as long as they are mapped.
+    // SAFETY: the kernel chooses an unused address. The file has at least `bytes` bytes and no
+    // name, and is never made shorter, so the bytes exist as long as they are mapped.
     let start =
         unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0)? };
     NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))

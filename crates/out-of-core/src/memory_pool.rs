@@ -2,9 +2,9 @@
 //! mapped files.
 //!
 //! A table that no longer fits is moved to a mapped temporary file. Used pages of mapped files stay
-//! in memory, so the pool counts them and gives all of them back when there are too many. Nothing
-//! is lost by that: a page that is used again is read again, mostly from the kernel's cache, which
-//! is not this process's memory.
+//! in memory, so the pool counts them and returns all of them to the kernel when there are too
+//! many. No data is lost: a page that is used again is read again, mostly from the kernel's cache,
+//! which is not this process's memory.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ thread_local! {
     static LATELY: [Cell<usize>; RECENT_BLOCKS] = const { [const { Cell::new(usize::MAX) }; RECENT_BLOCKS] };
 }
 
-/// The memory that the tables of one stage share. A clone is the same pool.
+/// The memory that the tables of one stage share. A clone refers to the same pool.
 #[derive(Clone, Debug)]
 pub struct MemoryPool(Arc<PoolState>);
 
@@ -30,18 +30,18 @@ pub struct MemoryPool(Arc<PoolState>);
 struct PoolState {
     /// Memory of tables that are not in files.
     budget: MemoryBudget,
-    /// The initial budget, in bytes.
+    /// The budget at the start, in bytes.
     all: u64,
     directory: PathBuf,
     /// Maximum number of blocks of mapped files in memory.
     max_resident: usize,
-    /// Upper bound of the number that is in memory now.
+    /// Upper bound of the number of blocks of mapped files that are in memory now.
     resident: AtomicUsize,
     mapped: Mutex<Vec<MappedRegion>>,
 }
 
 impl Default for MemoryPool {
-    /// A pool without a bound: its tables never go to files.
+    /// A pool without a bound: its tables are never moved to files.
     fn default() -> MemoryPool {
         MemoryPool::new(u64::MAX, Path::new(""))
     }

@@ -33,7 +33,7 @@ impl NameInterner {
         self.numbers.get(text).copied()
     }
 
-    /// The text of this number; empty if there is no such number.
+    /// The text with the number `number`; empty if no text has it.
     pub fn name_of(&self, number: NameId) -> &str {
         self.texts.get(number as usize).map_or("", |text| text)
     }

@@ -67,7 +67,7 @@ impl<T: Copy> SpillableVec<T> {
         Ok(this)
     }
 
-    /// The pool of its memory.
+    /// The pool of the vector's memory.
     pub fn pool(&self) -> &MemoryPool {
         &self.pool
     }
@@ -183,7 +183,8 @@ impl<T: Copy> SpillableVec<T> {
             VecStorage::File(file, len) => {
                 let place = file.first_byte().as_ptr().cast::<T>().wrapping_add(*len);
                 self.pool.touch_page(place.addr());
-                // SAFETY: there is room for it, and the file is aligned to pages.
+                // SAFETY: the file has room for one more row after its `len` rows, and the mapping
+                // is aligned to pages.
                 unsafe { place.write(row) };
                 *len += 1;
             }
@@ -255,7 +256,7 @@ impl<T: Copy> SpillableVec<T> {
     fn all_rows(&self) -> &[T] {
         match &self.storage {
             VecStorage::Memory(rows, _) => rows,
-            // SAFETY: `len` rows of this type were written, and they do not change while this is
+            // SAFETY: `len` rows of this type were written, and they do not change while `self` is
             // borrowed.
             VecStorage::File(file, len) => unsafe {
                 slice::from_raw_parts(file.first_byte().as_ptr().cast::<T>(), *len)
@@ -267,7 +268,7 @@ impl<T: Copy> SpillableVec<T> {
     fn rows_mut(&mut self) -> &mut [T] {
         match &mut self.storage {
             VecStorage::Memory(rows, _) => rows,
-            // SAFETY: as in `rows`.
+            // SAFETY: `len` rows of this type were written, and `self` is borrowed exclusively.
             VecStorage::File(file, len) => unsafe {
                 slice::from_raw_parts_mut(file.first_byte().as_ptr().cast::<T>(), *len)
             },
@@ -290,7 +291,7 @@ impl<T: Copy> SpillableVec<T> {
     }
 }
 
-/// Notifies the pool that these rows, at most one block, are about to be used.
+/// Notifies the pool that the rows `rows`, at most one block, are about to be used.
 fn note_use<T>(pool: Option<&MemoryPool>, rows: &[T]) {
     if let Some(pool) = pool {
         pool.touch_page(rows.as_ptr().addr());

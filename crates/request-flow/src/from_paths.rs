@@ -33,7 +33,7 @@ use step_builder::StepNames;
 pub struct WrittenCounts {
     /// Requests.
     pub requests: u64,
-    /// Steps of all of them.
+    /// Number of steps of all requests.
     pub steps: u64,
 }
 
@@ -50,7 +50,7 @@ pub fn from_paths(
     from_paths_to(data, [&data.requests_path(), &data.steps_path()], memory, progress)
 }
 
-/// Like [`from_paths`], into tables of requests and of steps at these two paths.
+/// Does what [`from_paths`] does, into tables of requests and of steps at these two paths.
 ///
 /// # Errors
 /// As for [`from_paths`].

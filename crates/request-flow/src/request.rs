@@ -9,7 +9,7 @@ use out_of_core::NameId;
 /// the next one ([`Request::clear`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// The id in its source; empty if it has none.
+    /// Id of the request in its source; empty if it has none.
     pub trace: String,
     /// The node that sent the root's call; `NameInterner::UNKNOWN` if unknown.
     pub caller: NameId,
@@ -17,13 +17,13 @@ pub struct Request {
     pub caller_host: NameId,
     /// Probability that the request happened in this way, from 0 to 1.
     pub probability: f64,
-    /// Whether its root is not the real one: the call that led to it was lost, or its caller is no
+    /// Whether the root is not the real one: the call that led to it was lost, or its caller is no
     /// client.
     pub torn: bool,
-    /// Number of its path pattern, if it comes from paths.
+    /// Number of the request's path pattern, if the request comes from paths.
     pub pattern: Option<i64>,
-    /// Number of the path instance that it was made from. Requests are in the order of their
-    /// begins, paths only nearly so.
+    /// Number of the path instance from which the request was made. Requests are in the order of
+    /// their begins, paths only nearly so.
     pub path: Option<i64>,
     /// Steps in depth-first order. A parent comes before its children, and siblings are in the
     /// order of [`sibling_order`](crate::sibling_order).
@@ -38,7 +38,7 @@ pub struct Request {
 pub struct StepParameters {
     /// Where the parameters of each step end.
     ends: Vec<u32>,
-    /// Name of each, and where its value ends.
+    /// Name of each parameter, and where its value ends.
     names: Vec<(NameId, u32)>,
     values: String,
 }
@@ -73,19 +73,19 @@ impl StepParameters {
 }
 
 impl Request {
-    /// Returns the time of its root: the earliest known.
+    /// Returns the begin of the root: its earliest known time.
     pub fn begin(&self) -> Option<i64> {
         let root = self.steps.first()?;
         root.caller_begin.or(root.begin)
     }
 
-    /// Returns the end of its root: the latest known.
+    /// Returns the end of the root: its latest known time.
     pub fn end(&self) -> Option<i64> {
         let root = self.steps.first()?;
         root.caller_end.or(root.end)
     }
 
-    /// Returns whether its root, or any other step, failed.
+    /// Returns whether the root, or any other step, failed.
     pub fn has_failed(&self) -> bool {
         self.steps.iter().any(|step| step.failed)
     }

@@ -40,7 +40,8 @@ impl StepResource {
         StepResource::Unknown,
     ];
 
-    /// Returns the time in nanoseconds that a step spent on it; `None` if that was not recorded.
+    /// Returns the time in nanoseconds that a step spent on the resource; `None` if that was not
+    /// recorded.
     pub fn time_in_step(self, step: &Step) -> Option<i64> {
         let wait = |of: fn(&WaitTimes) -> i64| step.waits.as_ref().map(of);
         match self {
@@ -54,7 +55,7 @@ impl StepResource {
         }
     }
 
-    /// Returns its column in the table of steps.
+    /// Returns the resource's column in the table of steps.
     pub fn column_name(self) -> &'static str {
         match self {
             StepResource::Processor => "processor_ns",

@@ -33,7 +33,7 @@ pub struct SiblingSteps {
     /// The sibling that each child waits for, as an index into the children; `None` if it waits
     /// only for its parent's begin.
     pub waits_for: Vec<Option<u32>>,
-    /// The child that the parent's end waits for; `None` if it waits for no child.
+    /// The child that the parent waits for before it ends; `None` if it waits for no child.
     pub last: Option<u32>,
 }
 

@@ -11,8 +11,8 @@ use out_of_core::{NameId, NameInterner};
 /// nanoseconds since the Unix epoch on the common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The step that called it, as an index into [`Request::steps`](crate::Request::steps); `None`
-    /// for the root.
+    /// The step that called this one, as an index into [`Request::steps`](crate::Request::steps);
+    /// `None` for the root.
     pub parent: Option<u32>,
     /// The node: a program, service or component.
     pub node: NameId,
@@ -20,18 +20,18 @@ pub struct Step {
     pub host: NameId,
     /// The operation that was called.
     pub operation: NameId,
-    /// When the node began with it: it had received the call. `None` if that was not seen.
+    /// When the node began with the step: it had received the call. `None` if that was not seen.
     pub begin: Option<i64>,
-    /// When the node ended it: it sent the response. `None` if that was not seen, and if there was
-    /// no response.
+    /// When the node ended the step: it sent the response. `None` if that was not seen, and if
+    /// there was no response.
     pub end: Option<i64>,
-    /// When the caller sent the call or, if it connected for it, began to connect; `None` if that
-    /// was not seen.
+    /// When the caller sent the call or, if it connected for the call, began to connect; `None` if
+    /// that was not seen.
     pub caller_begin: Option<i64>,
     /// When the caller had received the response, if that was seen. A step that ended later was not
     /// waited for: then it is when the caller had finished with it.
     pub caller_end: Option<i64>,
-    /// Whether it failed.
+    /// Whether the step failed.
     pub failed: bool,
     /// Probability that the step belongs to the request, from 0 to 1.
     pub probability: f64,
@@ -39,13 +39,13 @@ pub struct Step {
     pub bytes_in: Option<i64>,
     /// Size of the response in bytes.
     pub bytes_out: Option<i64>,
-    /// Processor time in nanoseconds of the threads that worked for it, without its calls.
+    /// Processor time in nanoseconds of the threads that worked for the step, without its calls.
     pub processor_ns: Option<i64>,
-    /// Waits of the threads that worked for it, outside of waits for its calls.
+    /// Waits of the threads that worked for the step, outside of waits for its calls.
     pub waits: Option<WaitTimes>,
     /// Bytes read from and written to disks.
     pub disk_bytes: Option<i64>,
-    /// The threads that received and sent its messages.
+    /// The threads that received and sent the step's messages.
     pub threads: StepThreads,
 }
 
@@ -55,12 +55,12 @@ impl Step {
         Step { node, operation, probability: 1.0, host: NameInterner::UNKNOWN, ..Step::default() }
     }
 
-    /// Returns its first known time: at the node or, if that was not seen, at the caller.
+    /// Returns the step's first known time: at the node or, if that was not seen, at the caller.
     pub fn first_time(&self) -> Option<i64> {
         self.begin.or(self.caller_begin)
     }
 
-    /// Returns its last known time: at the node or, if that was not seen, at the caller.
+    /// Returns the step's last known time: at the node or, if that was not seen, at the caller.
     pub fn last_time(&self) -> Option<i64> {
         self.end.or(self.caller_end)
     }
@@ -72,7 +72,7 @@ impl Step {
         at(self.begin, self.end).or_else(|| at(self.caller_begin, self.caller_end))
     }
 
-    /// Returns whether it took longer than its caller waited for it.
+    /// Returns whether the step took longer than its caller waited for it.
     pub(crate) fn outlasts_caller(&self) -> bool {
         outlasts_wait([self.begin, self.end], [self.caller_begin, self.caller_end])
     }

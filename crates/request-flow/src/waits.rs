@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 /// No moment is in two of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitTimes {
-    /// It could have run, but had no processor.
+    /// The thread could have run, but had no processor.
     pub runnable_ns: i64,
-    /// It waited for a file or a disk.
+    /// The thread waited for a file or a disk.
     pub disk_ns: i64,
-    /// It waited for a lock, or for another thread of its process.
+    /// The thread waited for a lock, or for another thread of its process.
     pub lock_ns: i64,
-    /// It waited for another program: for a socket.
+    /// The thread waited for another program: for a socket.
     pub peer_ns: i64,
-    /// It slept by its own choice.
+    /// The thread slept by its own choice.
     pub asleep_ns: i64,
     /// Unknown.
     pub unknown_ns: i64,
 }
 
 impl WaitTimes {
-    /// Returns their sum, in nanoseconds.
+    /// Returns the sum of the times, in nanoseconds.
     pub fn sum(&self) -> i64 {
         self.runnable_ns
             + self.disk_ns

@@ -69,6 +69,7 @@ struct PageCluster {
 struct PageUnusual {
     request: u64,
     name: String,
+    /// The request's differences from the nearest usual cluster, in words.
     what: String,
 }
 

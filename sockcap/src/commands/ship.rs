@@ -146,6 +146,7 @@ struct ShipMonitor<'a> {
 }
 
 impl ShipMonitor<'_> {
+    /// Prints `line` above the progress bar, unless it is the line that was printed last.
     fn say_once(&self, line: String) {
         if let Ok(mut said) = self.last_line.lock()
             && *said != line

@@ -15,9 +15,9 @@ use crate::traces::{CallNode, ConcurrencyByKind, NO_PARENT, PositionId, TraceCla
 pub struct ContextsByKind {
     /// The contexts.
     pub contexts: TraceContexts,
-    /// The new class of each old one.
+    /// The new class of each former class.
     pub class_of: Vec<u32>,
-    /// The new trace-context of each old one.
+    /// The new trace-context of each former trace-context.
     pub position_of: Vec<PositionId>,
 }
 
@@ -78,7 +78,7 @@ fn concurrent_callers(contexts: &TraceContexts) -> FxHashSet<StackId> {
         .collect()
 }
 
-/// The executions of a class with such a stack, and their calls, as places.
+/// The executions of a class that have a stack of the kind, and their calls, as places.
 fn calls_of_executions(
     contexts: &TraceContexts,
     class: &TraceClass,

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use crate::identity::OperationId;
 
-/// Number of a stack among the ones of a [`StackContexts`], dense from 0: a caller is numbered before
-/// its calls.
+/// Number of a stack among the stacks of a [`StackContexts`], dense from 0: a caller is numbered
+/// before its calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct StackId(u32);
@@ -85,7 +85,7 @@ impl StackContexts {
         (0..self.len()).map(StackId::from_index)
     }
 
-    /// Number of stacks, including the ones of callers of traces.
+    /// Number of stacks, including the stacks of callers of traces.
     pub fn len(&self) -> usize {
         self.stacks.len()
     }

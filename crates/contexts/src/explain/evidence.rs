@@ -13,13 +13,14 @@ use crate::tuning::{
 
 /// Input for explaining an operation.
 pub(crate) struct OperationEvidence<'a> {
-    /// Its profile. The ids of its contexts are their numbers within their kind.
+    /// Profile of the operation. The ids of the contexts in it are their numbers within their kind.
     pub(crate) operation: &'a OperationProfile,
     /// Number of contexts of each kind.
     pub(crate) contexts: PerLevel<usize>,
     /// All response times, sorted.
     pub(crate) sorted: &'a [TimeSample],
-    /// The context of each of these response times, on each level.
+    /// Returns the context of a response time, given the kind of context and the index of the
+    /// response time.
     pub(crate) context: &'a dyn Fn(ContextLevel, usize) -> usize,
 }
 
@@ -49,7 +50,7 @@ fn explaining_levels(operation: &OperationProfile, measure: ReasonMeasure) -> Ve
     ContextLevel::CONTEXTS.into_iter().filter(enough).collect()
 }
 
-/// The contexts of that kind in two parts, if the slow ones are clearly slower.
+/// The contexts of a kind in two parts, if the slow ones are clearly slower.
 fn split_contexts(
     evidence: &OperationEvidence<'_>,
     level: ContextLevel,

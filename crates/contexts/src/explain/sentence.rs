@@ -7,8 +7,8 @@ use crate::equivalence::ContextLevel;
 use crate::result::{ContextProfile, OperationProfile, ReasonMeasure, SlowReason};
 use crate::tuning::{MAX_MINORITY, MAX_NAMED};
 
-/// The contexts that make the operation slow, in words. `of_level` are its contexts of the reason's
-/// kind, by their ids.
+/// The contexts that make the operation slow, in words. `of_level` are the operation's contexts of
+/// the reason's kind, by their ids.
 pub(super) fn reason_sentence(
     operation: &OperationProfile,
     reason: &SlowReason,

@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SlowCandidate {
     pub(super) context: u32,
-    /// Its mean or its median, which are compared.
+    /// Mean or median of the candidate, in nanoseconds; candidates are compared by it.
     pub(super) value: f64,
     pub(super) calls: f64,
 }

@@ -16,7 +16,7 @@ use crate::statistics::{AverageDeviation, TimeMoments, relative_decrease};
 use crate::traces::{PositionId, ShapeId, TreeCanonicalizer};
 use crate::tuning::INSTRUMENTATIONS_AT_ONCE;
 
-/// Evaluates the full instrumentation and `count` random ones. `moments` are the ones of each
+/// Evaluates the full instrumentation and `count` random ones. `moments` are the moments of each
 /// trace-context.
 pub fn evaluate_random(
     collected: &CollectedContexts<'_>,

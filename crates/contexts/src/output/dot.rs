@@ -75,7 +75,7 @@ impl TreeDrawing<'_> {
                 .try_for_each(|inner| self.draw_context(context.id, inner));
         };
         if leaf.contexts.first() != Some(&context.id) || leaf.kind == LeafKind::Linked {
-            // Another node stands for it.
+            // Another node stands for this one.
             return Ok(());
         }
         let name = match leaf.contexts.len() {
@@ -126,7 +126,7 @@ fn time_figures(calls: f64, times: Option<&ResponseTimes>) -> String {
     }
 }
 
-/// These lines as one quoted string.
+/// The lines `lines` as one quoted string.
 fn quote_lines(lines: &[&str]) -> String {
     let escaped = |line: &&str| {
         let line = to_printable(line).replace('\\', "\\\\").replace('"', "\\\"");

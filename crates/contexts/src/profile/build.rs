@@ -28,7 +28,7 @@ pub struct ProfileResult {
     pub of_node: Vec<Range<usize>>,
 }
 
-/// Profiles the collected data. `budget` is the one of the collecting pass.
+/// Profiles the collected data. `budget` is the memory budget of the collecting pass.
 ///
 /// # Errors
 /// If a temporary file cannot be read or written.
@@ -124,10 +124,11 @@ pub fn profile_contexts(
 
 /// A profiled operation.
 struct ProfiledOperation {
-    /// The indices of its trace-contexts among all.
+    /// The indices of the operation's trace-contexts among all.
     range: Range<usize>,
     operation: OperationProfile,
-    /// The trace-contexts of each of its contexts, as indices among its own.
+    /// The trace-contexts of each context of the operation, as indices among the operation's
+    /// trace-contexts.
     ranges: PerLevel<Vec<Range<usize>>>,
 }
 

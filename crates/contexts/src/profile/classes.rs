@@ -34,7 +34,7 @@ impl ClassNumbers {
         ClassNumbers { numbers, order }
     }
 
-    /// The number of a position's class, and the number of the step in it.
+    /// The number of a position's class, and the number of the step in the class.
     pub(super) fn class_and_step(
         &self,
         collected: &CollectedContexts<'_>,

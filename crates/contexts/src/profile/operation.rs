@@ -17,7 +17,7 @@ use crate::tuning::{MAX_LISTED, MIN_LISTED_STEPS};
 /// Result of one operation.
 pub(super) struct OperationResult {
     pub(super) operation: OperationProfile,
-    /// Mean and deviation of each of its trace-contexts, in their order.
+    /// Mean and deviation of each trace-context of the operation, in their order.
     pub(super) moments: Vec<TimeMoments>,
     /// The trace-contexts of each context, as indices among the operation's, by kind and by the
     /// number that is the context's id.
@@ -26,7 +26,7 @@ pub(super) struct OperationResult {
 
 /// Trace-contexts of an operation that form one context of a coarser kind.
 struct PositionGroup {
-    /// Their indices among the trace-contexts of the operation.
+    /// Indices of these trace-contexts among the trace-contexts of the operation.
     positions: Range<usize>,
     moments: TimeMoments,
 }
@@ -35,7 +35,7 @@ struct PositionGroup {
 struct OperationWork<'a> {
     collected: &'a CollectedContexts<'a>,
     classes: &'a ClassNumbers,
-    /// Its trace-contexts, in the order of the calling-context tree.
+    /// Trace-contexts of the operation, in the order of the calling-context tree.
     positions: &'a [PositionId],
     /// Response times in the order of the trace-contexts; within each, sorted by time.
     observations: &'a [ResponseObservation],
@@ -256,8 +256,8 @@ impl OperationWork<'_> {
         }
     }
 
-    /// A context without its subcontexts. Its id is its number within its kind, until the tree of
-    /// all operations is numbered.
+    /// A context without its subcontexts. The id of the context is its number within its kind,
+    /// until the tree of all operations is numbered.
     fn build_context(
         &self,
         level: ContextLevel,

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 pub struct ClassProfile {
     /// Number of requests.
     pub requests: u64,
-    /// Sum of their probabilities.
+    /// Sum of the requests' probabilities.
     pub expected: f64,
-    /// Number of its first request.
+    /// Number of the class's first request.
     pub example: u64,
-    /// The caller that began its traces.
+    /// The caller that began the traces.
     pub caller: String,
-    /// Its tree.
+    /// The tree of the class.
     pub steps: Vec<ClassStep>,
 }
 
@@ -24,8 +24,8 @@ pub struct ClassStep {
     pub depth: u32,
     /// Index of the operation in [`Profile::operations`](super::Profile::operations).
     pub operation: u32,
-    /// Number of equal concurrent calls that it stands for.
+    /// Number of equal concurrent calls that the step stands for.
     pub times: u32,
-    /// Number of the first step of its group of concurrent calls, or its own.
+    /// Number of the first step of the step's group of concurrent calls, or the step's own number.
     pub group: u32,
 }

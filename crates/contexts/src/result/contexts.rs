@@ -19,8 +19,8 @@ pub struct DeviationDecrease {
     /// The share explained beyond what as many contexts explain by chance. This compares the square
     /// roots of the unbiased variances, so contexts with one execution explain nothing.
     pub beyond_chance: f64,
-    /// How sure it is that contexts differ, by the Kruskal-Wallis test: the distance of its
-    /// statistic from its mean by chance, in standard deviations.
+    /// Certainty that contexts differ, by the Kruskal-Wallis test: the distance of its statistic
+    /// from its mean by chance, in standard deviations.
     pub sureness: f64,
     /// The share of the variance of the ranks that is between contexts, beyond chance.
     pub rank_share: f64,
@@ -29,52 +29,53 @@ pub struct DeviationDecrease {
 /// An operation and all its contexts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationProfile {
-    /// Its number as a node of the calling-context tree.
+    /// Number of the operation as a node of the calling-context tree.
     pub id: u32,
-    /// Its names, joined.
+    /// Names of the operation, joined.
     pub name: String,
-    /// Its names.
+    /// Names of the operation.
     #[serde(flatten)]
     pub names: OperationLabel,
-    /// Its steps and their response times, whatever the context.
+    /// Steps of the operation and their response times, whatever the context.
     #[serde(flatten)]
     pub summary: ContextSummary,
-    /// The bins of all its histograms; `None` if it has no response times.
+    /// The bins of all histograms of the operation; `None` if it has no response times.
     pub bins: Option<LogBins>,
     /// How much contexts explain.
     pub decrease: PerLevel<DeviationDecrease>,
-    /// The contexts that make it slow, if any do.
+    /// The contexts that make the operation slow, if any do.
     pub reason: Option<SlowReason>,
-    /// Its caller-contexts.
+    /// Caller-contexts of the operation.
     pub contexts: Vec<ContextProfile>,
 }
 
 /// A context of an operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextProfile {
-    /// Its number as a node of the calling-context tree.
+    /// Number of the context as a node of the calling-context tree.
     pub id: u32,
-    /// Its kind.
+    /// Kind of the context.
     pub level: ContextLevel,
-    /// Its name: the caller; the path from the caller of the trace; or the class of traces and the
-    /// number of the step in it.
+    /// Name of the context: the caller; the path from the caller of the trace; or the class of
+    /// traces and the number of the step in it.
     pub name: String,
-    /// Number of the class, if it is a trace-context.
+    /// Number of the class, if the context is a trace-context.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub class: Option<u32>,
-    /// Number of the step in the class, in depth-first order from 0, if it is a trace-context.
+    /// Number of the step in the class, in depth-first order from 0, if the context is a
+    /// trace-context.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub step: Option<u32>,
-    /// Its steps and their response times.
+    /// Steps in the context and their response times.
     #[serde(flatten)]
     pub summary: ContextSummary,
-    /// The share of its standard deviation that each finer kind of context explains; `None` for
-    /// other kinds.
+    /// The share of the context's standard deviation that each finer kind of context explains;
+    /// `None` for other kinds.
     pub decrease: PerLevel<Option<f64>>,
-    /// Its subcontexts.
+    /// Subcontexts of the context.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub contexts: Vec<ContextProfile>,
-    /// Its other subcontexts: trace-contexts that are too many to be listed individually.
+    /// Further subcontexts: trace-contexts that are too many to be listed individually.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub further: Option<CountedContexts>,
 }
@@ -84,7 +85,7 @@ pub struct ContextProfile {
 pub struct CountedContexts {
     /// Number of contexts.
     pub contexts: u64,
-    /// Number of their steps.
+    /// Number of steps in these contexts.
     pub steps: u64,
 }
 
@@ -99,7 +100,7 @@ impl ContextProfile {
 }
 
 impl OperationProfile {
-    /// All its contexts, in depth-first order.
+    /// All contexts of the operation, in depth-first order.
     pub fn all_contexts(&self) -> impl Iterator<Item = &ContextProfile> {
         self.contexts.iter().flat_map(ContextProfile::all_contexts)
     }

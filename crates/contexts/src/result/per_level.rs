@@ -25,7 +25,7 @@ impl<T> PerLevel<T> {
         }
     }
 
-    /// The value of a kind; for operations, which are not contexts, the one of trace-contexts.
+    /// The value of a kind; for operations, which are not contexts, the value of trace-contexts.
     pub fn get(&self, level: ContextLevel) -> &T {
         match level {
             ContextLevel::Caller => &self.caller,

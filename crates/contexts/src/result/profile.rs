@@ -17,12 +17,12 @@ pub struct Profile {
     /// Average standard deviation of the response times of an operation, weighted by how often each
     /// is called, in nanoseconds.
     pub deviation: f64,
-    /// The share of it that each kind of context explains (section 5.2).
+    /// The share of the standard deviation that each kind of context explains (section 5.2).
     pub decrease: PerLevel<f64>,
     /// The operations, in descending order of what context explains.
     pub operations: Vec<OperationProfile>,
-    /// The classes of traces, the most frequent first: the index here is a class's number. If there
-    /// are too many, the rarest are left out.
+    /// The classes of traces, the most frequent first: the index in this list is a class's number.
+    /// If there are too many, the rarest are left out.
     pub classes: Vec<ClassProfile>,
 }
 
@@ -37,7 +37,7 @@ pub struct ProfileTotals {
     pub classes: u64,
     /// Number of steps: executions of operations.
     pub steps: u64,
-    /// Sum of the probabilities of their requests.
+    /// Sum of the probabilities of the steps' requests.
     pub expected: f64,
     /// Number of steps that have a response time.
     pub timed: u64,

@@ -23,7 +23,8 @@ pub struct SlowReason {
     pub level: ContextLevel,
     /// The measure of the comparison.
     pub measure: ReasonMeasure,
-    /// The contexts of that kind in which it is slow, the slowest first, by their numbers.
+    /// The contexts of the reason's kind in which the operation is slow, the slowest first, by
+    /// their numbers.
     pub slow: Vec<u32>,
     /// Number of contexts of that kind.
     pub contexts: u64,
@@ -33,11 +34,11 @@ pub struct SlowReason {
     pub calls: f64,
     /// Mean response time in the slow contexts, in nanoseconds.
     pub slow_mean: f64,
-    /// Median response time there.
+    /// Median response time in the slow contexts, in nanoseconds.
     pub slow_median: f64,
-    /// Mean response time otherwise.
+    /// Mean response time otherwise, in nanoseconds.
     pub rest_mean: f64,
-    /// Median response time otherwise.
+    /// Median response time otherwise, in nanoseconds.
     pub rest_median: f64,
     /// The time per resource in slow contexts and otherwise, in descending order of the difference;
     /// empty if resources were not recorded.

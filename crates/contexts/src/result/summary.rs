@@ -9,7 +9,7 @@ use crate::statistics::{MeanSpent, TimeMoments};
 pub struct ContextSummary {
     /// Number of steps, with and without a response time.
     pub count: u64,
-    /// Sum of the probabilities of their requests.
+    /// Sum of the probabilities of the steps' requests.
     pub expected: f64,
     /// Number of steps that have a response time.
     pub timed: u64,
@@ -17,7 +17,7 @@ pub struct ContextSummary {
     pub failed: u64,
     /// Number of steps that continued after their caller had ended.
     pub outliving: u64,
-    /// Their response times; `None` if no step has one.
+    /// Response times of the steps; `None` if no step has one.
     #[serde(flatten)]
     pub times: Option<ResponseTimes>,
     /// Resource times of the steps; `None` if they were not recorded.

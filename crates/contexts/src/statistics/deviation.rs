@@ -17,7 +17,7 @@ impl AverageDeviation {
         self.sum += context.weight * context.deviation();
     }
 
-    /// The average over these contexts.
+    /// The average over `contexts`.
     pub fn from_contexts<'a>(
         contexts: impl IntoIterator<Item = &'a TimeMoments>,
     ) -> AverageDeviation {

@@ -23,13 +23,13 @@ use crate::tuning::{MIN_FOR_FIFTH, MIN_FOR_MODES, MIN_PEAK_ERRORS, MIN_PEAK_SHAR
 
 use super::sample::TimeSample;
 
-/// Bandwidths from the centre of a kernel to its cut-off.
+/// Distance from the centre of a kernel to its cut-off, in bandwidths.
 const KERNEL_CUTOFF: f64 = 4.0;
 /// Grid points per bandwidth.
 const FINENESS: f64 = 4.0;
 
-/// Number of modes of sorted samples from a clock with this tick; `None` if there are too few
-/// samples.
+/// Number of modes of sorted samples from a clock with the tick `tick`, in nanoseconds; `None` if
+/// there are too few samples.
 pub fn count_modes(sorted: &[TimeSample], tick: i64) -> Option<u32> {
     let values = spread_over_tick(sorted, tick);
     let whole: f64 = values.iter().map(|value| value.weight).sum();
@@ -85,7 +85,7 @@ fn spread_over_tick(sorted: &[TimeSample], tick: i64) -> Vec<LogTime> {
     values
 }
 
-/// The three measures of the distribution's width, except the ones that are 0.
+/// The three measures of the distribution's width, except widths of 0.
 fn distribution_widths(
     values: &[LogTime],
     whole: f64,

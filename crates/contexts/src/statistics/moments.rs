@@ -8,7 +8,7 @@ pub struct TimeMoments {
     pub weight: f64,
     /// The weighted mean, in nanoseconds.
     pub mean: f64,
-    /// Weighted sum of the squared distances from the mean.
+    /// Weighted sum of the squared distances from the mean, in square nanoseconds.
     squares: f64,
 }
 

@@ -41,7 +41,7 @@ impl RankSums {
     }
 }
 
-/// How sure it is that the contexts differ, and how much.
+/// Certainty that contexts differ, and how much they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KruskalWallis {
     /// Distance of the statistic from its mean by chance, in standard deviations.

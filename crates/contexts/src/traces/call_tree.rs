@@ -11,15 +11,15 @@ pub const NO_PARENT: u32 = u32::MAX;
 /// A node of a call tree, in an array in depth-first order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallNode {
-    /// Index of its caller, or [`NO_PARENT`].
+    /// Index of the node's caller, or [`NO_PARENT`].
     pub parent: u32,
     /// The executed operation.
     pub operation: OperationId,
-    /// Index of the first call of its group: the concurrent calls of its caller.
+    /// Index of the first call of the node's group: the concurrent calls of one caller.
     pub group: u32,
-    /// Whether any other call is concurrent with it.
+    /// Whether any other call is concurrent with the node.
     pub is_concurrent: bool,
-    /// Number of equal concurrent calls that it stands for: 1 for a step of a request.
+    /// Number of equal concurrent calls that the node stands for: 1 for a step of a request.
     pub times: u32,
 }
 
@@ -39,7 +39,7 @@ struct ChildList {
 }
 
 impl DynamicCallTree {
-    /// The tree of these steps, which are in depth-first order.
+    /// The tree of the steps `steps`, which are in depth-first order.
     pub fn build_tree(
         &mut self,
         steps: &[Step],

@@ -9,8 +9,8 @@ use super::canonical::TreeCanonicalizer;
 use super::shapes::ShapeId;
 use crate::identity::OperationId;
 
-/// Number of a position among the ones of a [`TraceClasses`], dense from 0 over all classes. The
-/// positions of a class are in canonical depth-first order.
+/// Number of a position among the positions of a [`TraceClasses`], dense from 0 over all classes.
+/// The positions of a class are in canonical depth-first order.
 #[derive(
     Clone,
     Copy,
@@ -53,11 +53,11 @@ impl PositionId {
 /// A class of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceClass {
-    /// The caller that began its traces.
+    /// The caller that began the class's traces.
     pub caller: OperationId,
-    /// Its first position.
+    /// First position of the class.
     pub first: PositionId,
-    /// Number of its positions.
+    /// Number of the class's positions.
     pub size: u32,
 }
 

@@ -22,8 +22,8 @@ use crate::tuning::{CONCURRENT_SHARE, MAX_COMPARED_CALLS};
 /// Separator of groups in [`CallGroups`]; no operation has this number.
 const END: u32 = u32::MAX;
 
-/// The calls of one execution: for each group of concurrent ones the operations in their order, and
-/// [`END`] after each group.
+/// The calls of one execution: for each group of concurrent calls the operations in their order,
+/// and [`END`] after each group.
 type CallGroups = Box<[u32]>;
 
 /// The calls of executions in many contexts.
@@ -36,7 +36,7 @@ pub struct ConcurrencyByKind {
 /// Executions in one context that make the same calls.
 #[derive(Clone, Debug, Default)]
 struct CallStructure {
-    /// How often the calls were made in these groups.
+    /// For each grouping of the calls, how often they were made in it.
     executions: BTreeMap<CallGroups, u64>,
     /// Whether each pair of calls is concurrent by kind, row by row.
     is_concurrent: Vec<bool>,

@@ -10,8 +10,8 @@ use rustc_hash::FxHasher;
 
 use crate::identity::OperationId;
 
-/// Number of a shape among the ones of a [`TreeCanonicalizer`](super::TreeCanonicalizer), dense from
-/// 0 in the order in which it met them.
+/// Number of a shape among the shapes of a [`TreeCanonicalizer`](super::TreeCanonicalizer), dense
+/// from 0 in the order in which it met them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct ShapeId(
@@ -79,7 +79,7 @@ impl ShapeInterner {
         shape
     }
 
-    /// The shape with these words; its trees have `size` places.
+    /// The shape with the words `words`; its trees have `size` places.
     pub(super) fn intern_words(&mut self, words: &[u32], size: u32) -> ShapeId {
         let hash = hash_words(words);
         let (all, ends) = (&self.words, &self.ends);

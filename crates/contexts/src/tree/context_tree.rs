@@ -4,19 +4,19 @@ use super::similarity::TimeSpread;
 use crate::equivalence::ContextLevel;
 use crate::result::{ContextProfile, ContextSummary, Profile};
 
-/// Number of a node: the one of its operation or context in the profile; 0 for the root.
+/// Number of a node: the number of its operation or context in the profile; 0 for the root.
 pub(super) type NodeId = u32;
 
 /// State of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeState {
-    /// In the tree.
+    /// The node is in the tree.
     There,
-    /// Replaced by its parent.
+    /// The node is replaced by its parent.
     Removed,
-    /// Merged into a sibling, which stands for both.
+    /// The node is merged into a sibling, which stands for both.
     Merged(NodeId),
-    /// Linked to an ancestor; the ancestor's response times are used.
+    /// The node is linked to an ancestor; the ancestor's response times are used.
     Linked(NodeId),
 }
 
@@ -33,7 +33,7 @@ pub(super) struct TreeNode {
     pub(super) state: NodeState,
     /// The children that are in the tree.
     pub(super) children: Vec<NodeId>,
-    /// The siblings that were merged into it.
+    /// The siblings that were merged into the node.
     pub(super) merged: Vec<NodeId>,
 }
 

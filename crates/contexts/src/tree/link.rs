@@ -12,7 +12,7 @@ pub(super) fn link_applies(tree: &ContextTree, id: NodeId, min_calls: f64) -> bo
     tree.is_context_leaf(id) && tree.get(id).calls < min_calls
 }
 
-/// Applies it.
+/// Links the leaf `id` to the nearest ancestor with enough response times.
 pub(super) fn apply_link(tree: &mut ContextTree, id: NodeId, min_calls: f64) {
     let ancestors =
         std::iter::successors(Some(tree.get(id).parent), |of| Some(tree.get(*of).parent));

@@ -29,7 +29,7 @@ pub(super) fn merge_applies(
     spreads(one).any(|a| spreads(other).any(|b| a.distance(&b) <= bound))
 }
 
-/// Applies it: the first node stands for both.
+/// Merges two nodes: the first node stands for both.
 pub(super) fn apply_merge(tree: &mut ContextTree, one: NodeId, other: NodeId) {
     let merged = std::mem::take(&mut tree.nodes[other as usize].merged);
     tree.take_out(other, NodeState::Merged(one));

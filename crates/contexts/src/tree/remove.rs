@@ -8,7 +8,7 @@ pub(super) fn removal_applies(tree: &ContextTree, id: NodeId) -> bool {
     tree.is_context_leaf(id) && tree.get(tree.get(id).parent).children.len() == 1
 }
 
-/// Applies it.
+/// Removes the leaf `id`.
 pub(super) fn apply_removal(tree: &mut ContextTree, id: NodeId) {
     tree.take_out(id, NodeState::Removed);
 }

@@ -27,13 +27,13 @@ impl Default for ModelOptions {
 /// The timing model: a partition of all executions, each part with its response times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimingModel {
-    /// Its options.
+    /// Options with which the model was made.
     pub options: ModelOptions,
     /// The distance up to which distributions were merged; `None` if all siblings were.
     pub bound: Option<f64>,
     /// Number of nodes of the whole tree, without its root.
     pub nodes: u64,
-    /// Number of removed nodes, including the ones below linked nodes.
+    /// Number of removed nodes, including removed nodes below linked nodes.
     pub removed: u64,
     /// Number of nodes that were merged into others.
     pub merged: u64,
@@ -61,24 +61,24 @@ pub enum LeafKind {
     /// Several contexts with similar distributions.
     Merged,
     /// Contexts with too few response times below a context that has enough. The response times of
-    /// that one are used.
+    /// the context above are used.
     Linked,
 }
 
 /// A part of the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelLeaf {
-    /// Its kind.
+    /// Kind of the leaf.
     pub kind: LeafKind,
-    /// Index of its operation in the profile.
+    /// Index of the leaf's operation in the profile.
     pub operation: u32,
-    /// The level of its nodes.
+    /// The level of the leaf's nodes.
     pub level: ContextLevel,
-    /// The numbers of its nodes in the profile. For [`LeafKind::Linked`] it is the node with the
-    /// response times.
+    /// The numbers of the leaf's nodes in the profile. For [`LeafKind::Linked`] this is the node
+    /// with the response times.
     pub contexts: Vec<u32>,
-    /// Expected number of its executions with a response time.
+    /// Expected number of the leaf's executions with a response time.
     pub calls: f64,
-    /// Their response times, or the ones that are used for them.
+    /// Response times of these executions, or the response times that are used for them.
     pub times: Option<ResponseTimes>,
 }

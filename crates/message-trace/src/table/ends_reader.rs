@@ -25,7 +25,7 @@ impl EndsReader {
     /// none.
     ///
     /// # Errors
-    /// If a file cannot be read, or is not such a table.
+    /// If a file cannot be read, or is not a table of messages or nodes.
     pub fn open(
         messages: impl Into<DataPath>,
         nodes: impl Into<DataPath>,

@@ -44,7 +44,7 @@ impl MessageTrace {
     /// Reads the messages and their nodes.
     ///
     /// # Errors
-    /// If a file cannot be read, or is not such a table.
+    /// If a file cannot be read, or is not a table of messages or nodes.
     pub fn read(
         messages: impl Into<DataPath>,
         nodes: impl Into<DataPath>,
@@ -61,7 +61,7 @@ impl MessageTrace {
     /// number of nodes.
     ///
     /// # Errors
-    /// If it is not such a table.
+    /// If the batch is not from a table of messages.
     pub fn from_batch(
         path: impl AsRef<Path>,
         batch: &RecordBatch,
@@ -194,7 +194,7 @@ impl MessageReader {
     /// Opens the tables of messages and of their nodes.
     ///
     /// # Errors
-    /// If a file cannot be read, or is not such a table.
+    /// If a file cannot be read, or is not a table of messages or nodes.
     pub fn open(
         messages: impl Into<DataPath>,
         nodes: impl Into<DataPath>,
@@ -208,7 +208,7 @@ impl MessageReader {
     /// messages appear to have none.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not such a table.
+    /// If the file cannot be read, or is not a table of messages.
     pub fn open_with_nodes(
         messages: impl Into<DataPath>,
         nodes: Arc<NodeList>,

@@ -11,7 +11,7 @@ use crate::{DataDir, PathError};
 /// file if there are many.
 #[derive(Debug, Default)]
 pub struct OperationIndex {
-    /// In the order of their messages.
+    /// Operations in the order of their messages.
     rows: SpillableVec<IndexedOperation>,
     names: NameInterner,
     has_traces: bool,

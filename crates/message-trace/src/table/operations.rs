@@ -25,23 +25,23 @@ use crate::{DataPath, PathError};
 pub struct OperationRow<'a> {
     /// Number of the message.
     pub message: u64,
-    /// Its role in the exchange.
+    /// Role of the operation's message in the exchange.
     pub role: OperationRole,
     /// Name of the protocol.
     pub protocol: &'a str,
     /// The operation, without literals. Empty if unknown.
     pub name: &'a str,
-    /// The statement in it, with `?` for each literal. Empty if it has none.
+    /// The statement of the operation, with `?` for each literal. Empty if the operation has none.
     pub detail: &'a str,
-    /// The outcome of the call that it answers. Empty if unknown.
+    /// The outcome of the call that the message answers. Empty if unknown.
     pub status: &'a str,
     /// Whether the answering side failed.
     pub is_error: bool,
-    /// Id that pairs it with the other message of its call on one connection.
+    /// Id that pairs the message with the other message of its call on one connection.
     pub call: Option<u64>,
-    /// Trace of a tracer that it belongs to.
+    /// Trace of a tracer that the message belongs to.
     pub trace_id: Option<u128>,
-    /// Span of that tracer that made it.
+    /// Span of the same tracer that made the message.
     pub parent_id: Option<u64>,
 }
 

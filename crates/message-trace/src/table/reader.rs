@@ -21,7 +21,7 @@ pub fn read_batches(path: impl Into<DataPath>) -> Result<TableBatches, PathError
     open_batches(path, None)
 }
 
-/// Opens the table at `path` for reading only the existing ones of these columns.
+/// Opens the table at `path` for reading the columns of `columns` that it has.
 ///
 /// # Errors
 /// As for `read_batches`.

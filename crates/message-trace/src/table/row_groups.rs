@@ -29,7 +29,7 @@ pub enum ColumnEncoding {
     Differences,
     /// Each distinct value once, for values that repeat.
     Once,
-    /// One after the other.
+    /// Values one after the other.
     Plain,
     /// All first bytes of the values, all second bytes, and so on, for floating-point numbers of
     /// similar size.

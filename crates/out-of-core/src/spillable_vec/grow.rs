@@ -52,8 +52,8 @@ impl<T: Copy> SpillableVec<T> {
         self.pool.add_region(file.region());
         let rows = self.all_rows();
         let (from, len) = (rows.as_ptr(), rows.len());
-        // SAFETY: there is room for that many rows, the file is aligned to pages, and it does not
-        // overlap with them.
+        // SAFETY: the file has room for `len` rows, its mapping is aligned to pages, and does not
+        // overlap with the rows.
         unsafe { ptr::copy_nonoverlapping(from, file.first_byte().as_ptr().cast::<T>(), len) };
         self.pool.count_arrived((len * size_of::<T>()).div_ceil(MAPPED_BLOCK_BYTES));
         // Dropping the former value gives its memory back to the budget.

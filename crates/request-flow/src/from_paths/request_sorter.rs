@@ -15,7 +15,7 @@ use out_of_core::NameId;
 #[derive(Default)]
 pub(super) struct RequestBatch {
     bytes: Vec<u8>,
-    /// When each begins, and where its bytes end.
+    /// For each request, its begin in nanoseconds since the Unix epoch, and where its bytes end.
     ends: Vec<(i64, u64)>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> RequestSorter<'a> {
         }
     }
 
-    /// Adds the next batch; its names have these numbers.
+    /// Adds the next batch; `numbers` are the numbers of the batch's names.
     pub(super) fn push_batch(
         &mut self,
         batch: RequestBatch,

@@ -42,12 +42,12 @@ pub(super) enum CallerWait {
     /// A client's span lasts until it has the response, and a caller on a stack until the call is
     /// over.
     Known,
-    /// Callers usually wait for such a step, but this was not seen: a server's span without a
-    /// client's, or two spans with one name.
+    /// Callers usually wait for a step of this kind, but the wait was not seen: a server's span
+    /// without a client's, or two spans with one name.
     Usual,
     /// Not known to be waited for.
     Unknown,
-    /// The step takes a message, for which it may have waited before that was sent.
+    /// The step takes a message, for which it may have waited before the message was sent.
     Consumer,
 }
 

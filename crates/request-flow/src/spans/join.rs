@@ -293,7 +293,7 @@ impl RequestDraft {
         self.request.torn = is_torn;
     }
 
-    /// Adds the step of a span, with the caller's times if its span is known.
+    /// Adds the step of a span, with the caller's times if the caller's span is known.
     fn add_span(
         &mut self,
         span: &SpanRecord<'_>,

@@ -76,7 +76,7 @@ struct FirstPassResult {
     samples: ClockSamples,
     /// Clocks that a call and its response relate to another.
     related: Vec<bool>,
-    /// First and last time that each clock showed.
+    /// First and last time that each clock showed, in nanoseconds since the Unix epoch.
     times: Vec<Option<[i64; 2]>>,
     begins: Vec<i64>,
 }
@@ -427,7 +427,7 @@ fn write_requests(
     Ok(torn.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// Bytes before a request: its begin, and its length.
+/// Bytes before a request: i64 begin in nanoseconds since the Unix epoch, u64 length.
 const FRAME_BYTES: usize = 16;
 
 /// Takes the first request from `bytes`, with its begin.

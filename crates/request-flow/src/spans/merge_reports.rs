@@ -100,7 +100,7 @@ fn find_sides(of_id: &mut [MergedSpan<'_>]) {
     let calls = match (callers, callees, unknown) {
         (1.., 0, 1..) => Some(CallSide::Callee),
         (0, 1.., 1) => Some(CallSide::Caller),
-        // The one that lasts longer is the first.
+        // The span that lasts longer is the first.
         (0, 0, 2) if lasts(0) > lasts(1) && lasts(1).is_some() => {
             of_id[0].side = CallSide::Caller;
             Some(CallSide::Callee)
@@ -169,7 +169,7 @@ impl<'b> SpanRecord<'b> {
         self.end = self.end.max(end);
     }
 
-    /// Returns its duration, if both times are known.
+    /// Returns the span's duration in nanoseconds, if both times are known.
     pub(super) fn duration(&self) -> Option<i64> {
         self.begin.zip(self.end).map(|(begin, end)| end.saturating_sub(begin))
     }

@@ -36,9 +36,9 @@ pub enum SpanKind {
 pub struct SpanResource<'a> {
     /// The service, program or component; empty if unknown.
     pub node: &'a str,
-    /// The host with the clock that it reads; empty if unknown.
+    /// The host with the clock that the resource reads; empty if unknown.
     pub host: &'a str,
-    /// Parameters that all its spans share.
+    /// Parameters that all spans of the resource share.
     pub parameters: Vec<(&'a str, Cow<'a, str>)>,
 }
 
@@ -63,45 +63,45 @@ impl ResourceId {
 /// One span. Times are nanoseconds since the Unix epoch on the clock of its resource's host.
 #[derive(Clone, Debug)]
 pub struct Span<'a> {
-    /// Its trace.
+    /// Trace of the span.
     pub trace: TracingId<'a>,
     /// Its id, unique in the trace. Reports with one id and one node are parts of one span. The two
     /// halves of one call may share it, as Zipkin's do, and so may several receivers of one
     /// message.
     pub id: TracingId<'a>,
-    /// The span that it is part of.
+    /// The span that this one is part of.
     pub parent: Option<TracingId<'a>>,
-    /// Whether the parent is known not to wait for it: it follows from the parent.
+    /// Whether the parent is known not to wait for the span: the span follows from the parent.
     pub follows: bool,
     /// Depth of its call stack, for sources with this and [`Span::order`] in place of parents: its
     /// parent is the last span before it in that order that is less deep.
     pub depth: Option<u32>,
-    /// Its position among the spans of its trace or of its parent, if the source has it.
+    /// Position of the span among the spans of its trace or of its parent, if the source has it.
     pub order: Option<i64>,
-    /// The node that wrote it.
+    /// The node that wrote the span.
     pub resource: ResourceId,
-    /// Its operation.
+    /// Operation of the span.
     pub operation: &'a str,
-    /// Its role at its node.
+    /// Role of the span at its node.
     pub kind: SpanKind,
     /// The node that a client's span calls, if the client knows it; for a server's span, the node
     /// that calls.
     pub peer: Option<&'a str>,
-    /// When it began.
+    /// When the span began.
     pub begin: Option<i64>,
-    /// When it ended.
+    /// When the span ended.
     pub end: Option<i64>,
-    /// Its duration in nanoseconds, if this report has neither begin nor end.
+    /// Duration of the span in nanoseconds, if this report has neither begin nor end.
     pub duration: Option<i64>,
-    /// Whether it failed.
+    /// Whether the span failed.
     pub failed: bool,
-    /// Probability that it belongs to its trace, if the source has it.
+    /// Probability that the span belongs to its trace, if the source has it.
     pub probability: Option<f64>,
     /// Size of the call in bytes.
     pub bytes_in: Option<i64>,
     /// Size of the response in bytes.
     pub bytes_out: Option<i64>,
-    /// Its parameters: names and values as in the source.
+    /// Parameters of the span: names and values as in the source.
     pub parameters: &'a [(&'a str, Cow<'a, str>)],
 }
 

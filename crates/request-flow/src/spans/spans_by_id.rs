@@ -42,8 +42,8 @@ impl SpansById {
         self.0.get(&whole.span.id)?.caller.filter(|_| whole.side == CallSide::Callee)
     }
 
-    /// Returns the span with the id `parent` that is the parent of `child`. Of several it is the
-    /// one of its node, during which it began.
+    /// Returns the span with the id `parent` that is the parent of `child`. Of several spans it is
+    /// the one at the node of `child` during which `child` began.
     pub(super) fn parent_of(
         &self,
         parent: u128,

@@ -82,7 +82,7 @@ impl ParameterKeys {
 }
 
 impl<'r> CallParameters<'r> {
-    /// Reads the parameters of this step. Of several values with one name the first counts.
+    /// Reads the parameters of a step. Of several values with one name the first counts.
     pub(super) fn from_parameters(
         parameters: &'r StepParameters,
         step: usize,

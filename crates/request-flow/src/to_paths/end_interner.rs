@@ -38,7 +38,7 @@ pub(super) struct EndNumbers {
 }
 
 impl EndInterner {
-    /// Adds the values of a group, and returns their numbers here.
+    /// Adds the values of a group, and returns their numbers in this interner.
     pub(super) fn add_group(&mut self, group: &EndInterner) -> EndNumbers {
         let of = |group: &ValueInterner<Node>, all: &mut ValueInterner<Node>| -> Vec<u32> {
             group.values().iter().map(|value| all.intern(value.clone())).collect()
@@ -55,7 +55,7 @@ impl EndInterner {
         EndNumbers { nodes, endpoints, flows }
     }
 
-    /// Replaces the ends of a record of a group by their numbers here.
+    /// Replaces the ends of a record of a group by their numbers in this interner.
     pub(super) fn renumber_ends(&self, record: &mut MessageRecord, numbers: &EndNumbers) {
         let get = |all: &[u32], number: usize| all.get(number).copied().unwrap_or_default();
         record.src = get(&numbers.nodes, record.src as usize) as i32;

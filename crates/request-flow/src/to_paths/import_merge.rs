@@ -91,8 +91,8 @@ impl ImportCursor {
     }
 }
 
-/// Writes the requests of all `sources` in the order of their begins. Of equal begins the one of
-/// the first import comes first.
+/// Writes the requests of all `sources` in the order of their begins. Of requests with equal
+/// begins, the one from the first import comes first.
 fn merge_requests(
     sources: &mut [ImportCursor],
     requests: &DataPath,

@@ -4,11 +4,11 @@ use message_trace::{EndPair, Message, NodeEnd, TransportProtocol};
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// An unknown time.
+/// Stands for an unknown time.
 pub(super) const NIL: i64 = i64::MIN;
 /// An unknown thread.
 pub(super) const NO_THREAD: i32 = i32::MIN;
-/// The cause of a message without one.
+/// Cause of a message that has none.
 pub(super) const NO_CAUSE: u64 = u64::MAX;
 
 /// A message before sorting. Until messages are sorted, they are numbered in the order in which
@@ -18,13 +18,13 @@ pub(super) const NO_CAUSE: u64 = u64::MAX;
 pub(super) struct MessageRecord {
     pub(super) sent: i64,
     pub(super) received: i64,
-    /// Its number until messages are sorted.
+    /// Number of the message until messages are sorted.
     pub(super) made: u64,
-    /// That number of its cause.
+    /// Number of the message's cause until messages are sorted.
     pub(super) cause: u64,
-    /// Probability of the cause or, without one, of having none.
+    /// Probability of the cause or, for a message without a cause, that it has none.
     pub(super) probability: f64,
-    /// Number of the step to which it is the call or the response.
+    /// Number of the step that the message begins or ends, as its call or its response.
     pub(super) step: u64,
     pub(super) flow: i64,
     pub(super) bytes: i64,
@@ -51,7 +51,7 @@ impl KeyedRecord for MessageRecord {
 }
 
 impl MessageRecord {
-    /// Converts it to a message.
+    /// Converts the record to a message.
     pub(super) fn to_message(&self) -> Message {
         let end = |node, endpoint, tid: i32| NodeEnd {
             node,

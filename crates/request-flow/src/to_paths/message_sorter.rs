@@ -99,7 +99,7 @@ impl<'a> MessageSorter<'a> {
 /// The causes of messages in their order, by the numbers in which messages were made.
 struct MessageCauses {
     of_place: SpillableVec<MessageCause>,
-    /// By the number in which it was made: the row of each message.
+    /// The row of each message, by the number in which it was made.
     places: SpillableVec<u64>,
 }
 

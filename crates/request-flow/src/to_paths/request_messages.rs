@@ -35,7 +35,7 @@ pub(super) struct RequestConverter {
     keys: ParameterKeys,
     made: GroupMessages,
     steps: Vec<StepFacts>,
-    /// For each step: its call or, if only the response was seen, that.
+    /// For each step: its call or, if only the response was seen, the response.
     begun_by: Vec<u64>,
     answers: Vec<Option<u64>>,
     children: Vec<Step>,
@@ -47,13 +47,13 @@ struct StepFacts {
     callee: CalleeEnd,
     tid: i32,
     protocol: TransportProtocol,
-    /// Whether it is a call within its node, without separate times at the caller.
+    /// Whether the step is a call within its node, without separate times at the caller.
     is_within: bool,
     has_call: bool,
     has_answer: bool,
-    /// The sibling with the response that it waits for.
+    /// The sibling with the response that the step waits for.
     waits_for: Option<u32>,
-    /// The child with the response that its end waits for.
+    /// The child with the response that the step waits for before it ends.
     last: Option<u32>,
 }
 
@@ -76,7 +76,7 @@ struct RecordEnd {
 }
 
 impl RequestConverter {
-    /// Creates a converter of requests with these names.
+    /// Creates a converter of requests with names in `names`.
     pub(super) fn new(names: NameInterner) -> RequestConverter {
         let keys = ParameterKeys::from_names(&names);
         RequestConverter {
@@ -175,7 +175,8 @@ impl RequestConverter {
         }
     }
 
-    /// Makes the message that begins a step: its call or, if only the response was seen, that.
+    /// Makes the message that begins a step: its call or, if only the response was seen, the
+    /// response.
     fn push_call(&mut self, request: &Request, caller: u32, place: u32) {
         let (step, facts) = (&request.steps[place as usize], self.steps[place as usize]);
         let waited = facts.waits_for.and_then(|sibling| self.answers[sibling as usize]);

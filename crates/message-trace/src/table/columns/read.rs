@@ -153,7 +153,7 @@ impl<'batch> BatchColumns<'batch> {
         if self.has_values(name) { self.text_column(name).map(Some) } else { Ok(None) }
     }
 
-    /// Returns whether there is such a column, and a row has a value in it.
+    /// Returns whether the column `name` exists and a row has a value in it.
     fn has_values(&self, name: &str) -> bool {
         self.batch.column_by_name(name).is_some_and(|array| array.null_count() < array.len())
     }
@@ -270,7 +270,7 @@ impl<'batch> BatchColumns<'batch> {
     /// Returns a value that may not be null.
     ///
     /// # Errors
-    /// If it is.
+    /// If the value is null.
     pub fn required_value<T>(&self, name: &str, value: Option<T>) -> Result<T, PathError> {
         value.ok_or_else(|| {
             PathError::malformed(&self.path, format!("its column '{name}' has a null"))

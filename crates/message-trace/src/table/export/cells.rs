@@ -1,5 +1,5 @@
-//! Cells of a record batch, row by row, for formats of rows: of each type that the tables have, and
-//! no other.
+//! Cells of a record batch, row by row, for formats of rows. Only the types that the tables have
+//! are supported.
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use arrow_schema::Schema;
 use super::cells::{CellColumn, JsonRow, TableCell};
 use crate::PathError;
 
-/// Returns the columns of `batch` by name; it is called `path` in errors.
+/// Returns the columns of `batch` by name; errors refer to the batch as `path`.
 fn named_cells<'batch>(
     path: &Path,
     schema: &'batch Schema,
