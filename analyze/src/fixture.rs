@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use message_trace::table::operations::{OperationRow, OperationWriter};
 use message_trace::{
-    ConnectSpan, DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message,
+    ConnectSpan, DataDir, EndPair, Endpoint, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, Message,
     MessageTrace, Node, NodeEnd, NodeId, OperationFacts, OperationRole, TransportProtocol,
 };
 use out_of_core::MemoryBudget;
@@ -86,8 +86,8 @@ impl Fixture {
             |id: NodeId, time| Some(time).filter(|_| self.trace.nodes.0[id as usize].traced);
         let (send, recv) = (traced(src, send), traced(dst, recv));
         let ends = EndPair {
-            src: NodeEnd::new(src, 0),
-            dst: NodeEnd::new(dst, 0),
+            src: NodeEnd::new(src, EndpointId::default()),
+            dst: NodeEnd::new(dst, EndpointId::default()),
             protocol: TransportProtocol::Tcp,
         };
         let message = Message::between_ends(ends, self.messages.len() as i64, FROM_CONNECTING)

@@ -54,7 +54,7 @@ fn calls_at(
         let message = plain.message(row);
         let flow = i64::from(message.src.min(message.dst) * 100 + message.src.max(message.dst));
         let endpoints = [message.src_endpoint, message.dst_endpoint]
-            .map(|id| plain.endpoint(id).map_or(0, |endpoint| trace.intern(&named(endpoint))));
+            .map(|id| trace.intern(&named(plain.endpoint(id).unwrap())));
         let [src_endpoint, dst_endpoint] = endpoints;
         let message = Message { flow, src_endpoint, dst_endpoint, protocol, ..message };
         trace.push(&message, Some(*id).filter(|id| !id.is_empty()));

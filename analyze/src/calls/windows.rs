@@ -14,7 +14,9 @@ mod roots;
 
 use std::ops::ControlFlow;
 
-use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, PathError, TransportProtocol};
+use message_trace::{
+    DataDir, EndpointId, FROM_CONNECTING, MessageTrace, PathError, TransportProtocol,
+};
 use rustc_hash::FxHashMap;
 
 use super::{Calls, CandidateParents, LikelyParents};
@@ -150,7 +152,8 @@ impl CallWindow<'_> {
                     || response.is_some_and(|m| m.sent.is_some()),
             }
         });
-        let endpoint = |id: u32| self.endpoints.get(id as usize).and_then(|text| text.as_deref());
+        let endpoint =
+            |id: EndpointId| self.endpoints.get(id.index()).and_then(|text| text.as_deref());
         let (src, dst, from_connecting) = if has_request {
             (message.src_endpoint, message.dst_endpoint, message.direction == FROM_CONNECTING)
         } else {

@@ -59,17 +59,17 @@ impl<'trace> Namer<'trace> {
         let known: Vec<Option<EndpointId>> =
             batch.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
         let is_fixed = |node: NodeId, endpoint: EndpointId| {
-            let known = known.get(endpoint as usize).copied().flatten();
+            let known = known.get(endpoint.index()).copied().flatten();
             known.is_some_and(|known| roles.is_fixed(node, known))
         };
         // Cached per endpoint, since hardly any is used by two nodes.
         let mut last: Vec<Option<(NodeId, bool)>> = vec![None; batch.endpoints().len()];
-        let mut is_fixed =
-            |node: NodeId, endpoint: EndpointId| match last.get_mut(endpoint as usize) {
-                Some(Some((of, fixed))) if *of == node => *fixed,
-                Some(last) => last.insert((node, is_fixed(node, endpoint))).1,
-                None => false,
-            };
+        let mut is_fixed = |node: NodeId, endpoint: EndpointId| match last.get_mut(endpoint.index())
+        {
+            Some(Some((of, fixed))) if *of == node => *fixed,
+            Some(last) => last.insert((node, is_fixed(node, endpoint))).1,
+            None => false,
+        };
         let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());
         for column in [&mut src, &mut dst, &mut hop] {
             column.reserve_exact(batch.len());
@@ -124,7 +124,7 @@ impl PortLabels {
 
     fn port_label(&self, endpoint: EndpointId, fixed: bool) -> u32 {
         if fixed {
-            self.fixed.get(endpoint as usize).copied().unwrap_or(self.ephemeral)
+            self.fixed.get(endpoint.index()).copied().unwrap_or(self.ephemeral)
         } else {
             self.ephemeral
         }

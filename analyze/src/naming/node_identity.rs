@@ -145,7 +145,7 @@ impl<'a> AddressOwners<'a> {
                     }
                     continue;
                 }
-                let Some(known) = last.get_mut(endpoint as usize).filter(|known| **known != node)
+                let Some(known) = last.get_mut(endpoint.index()).filter(|known| **known != node)
                 else {
                     continue;
                 };
@@ -191,7 +191,7 @@ fn named_by_endpoint<'a>(trace: &MessageTrace, aliases: &'a Aliases) -> Vec<Opti
             _ => (message.src, message.src_endpoint),
         };
         if let (Some(Some(name)), Some(of)) =
-            (names.get(endpoint as usize), of_nodes.get_mut(node as usize))
+            (names.get(endpoint.index()), of_nodes.get_mut(node as usize))
         {
             of.get_or_insert(*name);
         }

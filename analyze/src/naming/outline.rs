@@ -52,8 +52,7 @@ impl OutlineBuilder {
             let mut endpoints = [message.src_endpoint, message.dst_endpoint];
             for (end, connects) in endpoints.iter_mut().zip(connecting) {
                 let ephemeral = connects && message.protocol.has_connections();
-                let id =
-                    ends.get_mut(*end as usize).map(|known| &mut known[usize::from(ephemeral)]);
+                let id = ends.get_mut(end.index()).map(|known| &mut known[usize::from(ephemeral)]);
                 if let (Some(id), Some(endpoint)) = (id, part.endpoint(*end)) {
                     *end = *id.get_or_insert_with(|| match endpoint {
                         Endpoint::Inet(address) if ephemeral => {

@@ -129,10 +129,11 @@ impl StablePaths {
 
 /// Returns the names of the unix sockets of a trace, without unnamed ones.
 fn socket_names(trace: &MessageTrace) -> Vec<(EndpointId, &str)> {
-    let named = trace.endpoints().iter().zip(0..).filter_map(|(endpoint, id)| match endpoint {
-        Endpoint::Unix(name) => Some((id, name.as_str())),
-        _ => None,
-    });
+    let named =
+        trace.endpoints().iter().enumerate().filter_map(|(index, endpoint)| match endpoint {
+            Endpoint::Unix(name) => Some((EndpointId::from_index(index), name.as_str())),
+            _ => None,
+        });
     // Names from the kernel have at most 108 bytes, written as up to three each. Names from a
     // tracer may be longer, and are no socket names.
     const LONGEST: usize = 3 * 108;

@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 
 use message_trace::table::MessageWriter;
-use message_trace::{DataDir, Endpoint, Message, Node, NodeId, NodeList};
+use message_trace::{DataDir, Endpoint, EndpointId, Message, Node, NodeId, NodeList};
 use rustc_hash::FxHashMap;
 
 use crate::conversations::{ConversationEnd, ConversationKey, ConversationScope, Conversations};
@@ -137,13 +137,13 @@ impl MessageTarget {
     }
 
     /// Number of an endpoint, valid for the next message only.
-    pub(crate) fn endpoint_number(&mut self, endpoint: &Endpoint) -> u32 {
-        self.place.as_mut().map_or(0, |(writer, _)| writer.intern(endpoint))
+    pub(crate) fn endpoint_number(&mut self, endpoint: &Endpoint) -> EndpointId {
+        self.place.as_mut().map(|(writer, _)| writer.intern(endpoint)).unwrap_or_default()
     }
 
     /// Number of an unknown endpoint, valid for the next message only.
-    pub(crate) fn unknown_endpoint(&mut self) -> u32 {
-        self.place.as_mut().map_or(0, |(writer, _)| writer.unnamed_endpoint())
+    pub(crate) fn unknown_endpoint(&mut self) -> EndpointId {
+        self.place.as_mut().map(|(writer, _)| writer.unnamed_endpoint()).unwrap_or_default()
     }
 
     /// Writes a message with these endpoints. If `connection` lacks the flow or direction, it is

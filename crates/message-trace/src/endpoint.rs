@@ -4,8 +4,26 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-/// Row of an endpoint in the dictionary of a [`MessageTrace`](crate::MessageTrace).
-pub type EndpointId = u32;
+/// Number of an endpoint, from 0: its row in the dictionary of one
+/// [`MessageTrace`](crate::MessageTrace), or its number in another source of messages while these
+/// are written. Ids of different traces are unrelated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct EndpointId(u32);
+
+impl EndpointId {
+    /// Creates the id of the endpoint at this index; an index has at most 32 bits.
+    #[inline]
+    pub const fn from_index(index: usize) -> EndpointId {
+        EndpointId(index as u32)
+    }
+
+    /// Returns the index of the endpoint.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// An endpoint: the end of a flow, by the name of the socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

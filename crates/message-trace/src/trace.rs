@@ -94,7 +94,7 @@ impl MessageTrace {
 
     /// Returns the endpoint with this id.
     pub fn endpoint(&self, id: EndpointId) -> Option<&Endpoint> {
-        self.endpoints.values.get(id as usize)
+        self.endpoints.values.get(id.index())
     }
 
     /// Returns the id of `endpoint`, if it is in the dictionary.

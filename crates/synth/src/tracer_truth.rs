@@ -84,7 +84,9 @@ fn find_causes(trace: &MessageTrace, traced: &[TracedRequest]) -> FxHashMap<u64,
 #[cfg(test)]
 mod tests {
     use message_trace::table::operations::{OperationRow, OperationWriter};
-    use message_trace::{EndPair, FROM_ACCEPTING, Message, Node, NodeEnd, TransportProtocol};
+    use message_trace::{
+        EndPair, EndpointId, FROM_ACCEPTING, Message, Node, NodeEnd, TransportProtocol,
+    };
 
     use super::*;
 
@@ -111,7 +113,8 @@ mod tests {
         let data = DataDir::new(directory.path());
         let mut operations = OperationWriter::create(data.operations_path()).unwrap();
         for (row, (src, dst, id, span)) in messages.into_iter().enumerate() {
-            let [src, dst] = [src, dst].map(|node: usize| NodeEnd::new(nodes[node], 0));
+            let [src, dst] =
+                [src, dst].map(|node: usize| NodeEnd::new(nodes[node], EndpointId::default()));
             let ends = EndPair { src, dst, protocol: TransportProtocol::Tcp };
             let direction = if id.is_none() { FROM_ACCEPTING } else { FROM_CONNECTING };
             let (sent, received) = (Some(10 * row as i64), Some(10 * row as i64 + 5));

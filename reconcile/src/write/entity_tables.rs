@@ -21,7 +21,7 @@ use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 
 /// The first number of an endpoint that is not the name of a socket.
-const OTHERS: EndpointId = 1 << 31;
+const OTHERS: usize = 1 << 31;
 
 /// Flows, nodes and endpoints while they get their numbers.
 pub(crate) struct EntityTables<'a> {
@@ -44,6 +44,11 @@ pub(crate) struct EntityTables<'a> {
     others: Interner<UnnamedEndpoint>,
     texts: Vec<Endpoint>,
     text_ids: FxHashMap<Endpoint, u32>,
+}
+
+/// Returns the number of the endpoint with the name of a socket.
+fn endpoint_of_name(name: SocketNameId) -> EndpointId {
+    EndpointId::from_index(name as usize)
 }
 
 /// An endpoint that is not the name of a socket.
@@ -164,7 +169,7 @@ impl<'a> EntityTables<'a> {
     ) -> Result<(), PathError> {
         for (connection, used) in connections.iter().zip(used) {
             let protocol = self.sockets[connection.any_socket() as usize].protocol;
-            let nothing = SlotEnd { node: 0, endpoint: 0 };
+            let nothing = SlotEnd { node: 0, endpoint: EndpointId::default() };
             let mut slot = MessageSlot { flow: 0, protocol, ends: [nothing; 2] };
             if *used {
                 slot.flow = self.next_flow();
@@ -213,7 +218,7 @@ impl<'a> EntityTables<'a> {
         addresses: &MachineAddresses,
     ) -> Result<Vec<u32>, PathError> {
         let begin = self.slots.len();
-        let ends = [SlotEnd { node: 0, endpoint: 0 }; 2];
+        let ends = [SlotEnd { node: 0, endpoint: EndpointId::default() }; 2];
         let nothing = MessageSlot { flow: 0, protocol: TransportProtocol::Udp, ends };
         self.slots.resize(begin + all.slots.len(), nothing)?;
         all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
@@ -334,7 +339,7 @@ impl<'a> EntityTables<'a> {
             (_, UntracedPeer::Of(_) | UntracedPeer::NameLookup(_)) => "unknown".to_owned(),
             (_, UntracedPeer::Named(name, _)) => {
                 let mut text = String::new();
-                self.write_endpoint(name, &mut text);
+                self.write_endpoint(endpoint_of_name(name), &mut text);
                 text
             }
         };
@@ -355,12 +360,12 @@ impl<'a> EntityTables<'a> {
     }
 
     fn named_endpoint(&self, name: SocketNameId) -> Option<EndpointId> {
-        self.capture.names.is_endpoint(name).then_some(name)
+        self.capture.names.is_endpoint(name).then_some(endpoint_of_name(name))
     }
 
     /// The number of an endpoint that is not the name of a socket.
     fn unnamed_endpoint(&mut self, other: UnnamedEndpoint) -> Result<EndpointId, PathError> {
-        Ok(OTHERS + self.others.intern(other)?)
+        Ok(EndpointId::from_index(OTHERS + self.others.intern(other)? as usize))
     }
 
     /// The number of an endpoint of an import.
@@ -382,8 +387,8 @@ impl<'a> EntityTables<'a> {
     /// The text of an endpoint.
     pub(crate) fn write_endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
         // Writing into memory does not fail.
-        let _ = match id.checked_sub(OTHERS) {
-            Some(other) => self.others.values().get(other as usize).map(|other| match *other {
+        let _ = match id.index().checked_sub(OTHERS) {
+            Some(other) => self.others.values().get(other).map(|other| match *other {
                 UnnamedEndpoint::Process(pid) => write!(text, "unix:#{pid}"),
                 UnnamedEndpoint::Socket(pid, number) => write!(text, "unix:#{pid}/{number}"),
                 UnnamedEndpoint::Peer(pid, number) => write!(text, "unix:#{pid}/{number}/peer"),
@@ -392,7 +397,10 @@ impl<'a> EntityTables<'a> {
                     .get(place as usize)
                     .map_or(Ok(()), |endpoint| write!(text, "{endpoint}")),
             }),
-            None => self.capture.names.to_endpoint(id).map(|endpoint| write!(text, "{endpoint}")),
+            None => {
+                let name = id.index() as SocketNameId;
+                self.capture.names.to_endpoint(name).map(|endpoint| write!(text, "{endpoint}"))
+            }
         };
     }
 }

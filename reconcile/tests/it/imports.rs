@@ -9,8 +9,8 @@ use importers::{
 };
 use message_trace::table::export::{TableFormat, export_table};
 use message_trace::{
-    DataDir, DataPath, EndPair, Endpoint, Message, MessageTrace, Node, NodeEnd, NodeList, Progress,
-    TransportProtocol,
+    DataDir, DataPath, EndPair, Endpoint, EndpointId, Message, MessageTrace, Node, NodeEnd,
+    NodeList, Progress, TransportProtocol,
 };
 use proptest::prelude::*;
 use reconcile::Reconciliation;
@@ -353,7 +353,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                 let start = Some(number as i64);
                 trace.add_node(Node { host, pid, start, command, traced, ..Node::default() });
             }
-            let endpoints: Vec<u32> = endpoints
+            let endpoints: Vec<EndpointId> = endpoints
                 .iter()
                 .map(|text| trace.intern(&text.parse::<Endpoint>().unwrap()))
                 .collect();

@@ -63,8 +63,8 @@ mod tests {
     use analyze::Options;
     use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
     use message_trace::{
-        DataDir, EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeEnd, NodeList,
-        TransportProtocol,
+        DataDir, EndPair, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeEnd,
+        NodeList, TransportProtocol,
     };
 
     use super::*;
@@ -89,8 +89,8 @@ mod tests {
                 _ => (web, back, FROM_CONNECTING),
             };
             let ends = EndPair {
-                src: NodeEnd::new(from, 0),
-                dst: NodeEnd::new(to, 0),
+                src: NodeEnd::new(from, EndpointId::default()),
+                dst: NodeEnd::new(to, EndpointId::default()),
                 protocol: TransportProtocol::Tcp,
             };
             let sent =

@@ -14,8 +14,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use message_trace::{
-    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, Progress,
-    TransportProtocol,
+    DataDir, EndPair, Endpoint, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd,
+    Progress, TransportProtocol,
 };
 use registry::{EntryHelp, Flag, Spec};
 
@@ -259,7 +259,7 @@ fn read_direction<R: Read>(row: &TableRow<R, COLUMNS>) -> Result<Option<i8>, Wro
 }
 
 /// Number of an endpoint, valid for the next message only.
-fn endpoint_number(endpoint: &Endpoint, target: &mut MessageTarget) -> u32 {
+fn endpoint_number(endpoint: &Endpoint, target: &mut MessageTarget) -> EndpointId {
     match endpoint {
         Endpoint::Other(name) if name.is_empty() => target.unknown_endpoint(),
         endpoint => target.endpoint_number(endpoint),

@@ -265,14 +265,15 @@ impl MessageReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::EndpointId;
     use crate::message::{EndPair, Message, NodeEnd};
     use crate::node::Node;
     use crate::table::BATCH_ROWS;
 
-    fn make_message(send_ts: i64, src_endpoint: u32) -> Message {
+    fn make_message(send_ts: i64, src_endpoint: EndpointId) -> Message {
         let ends = EndPair {
             src: NodeEnd::new(0, src_endpoint),
-            dst: NodeEnd::new(0, 0),
+            dst: NodeEnd::new(0, EndpointId::default()),
             protocol: TransportProtocol::Tcp,
         };
         Message { send_ts: Some(send_ts), ..Message::between_ends(ends, 0, 0) }

@@ -149,7 +149,7 @@ mod tests {
         let tid = || proptest::option::of(1i32..9);
         (
             [time(), time(), time(), time(), time(), time()],
-            (0i32..2, 0i32..2, 0u32..2, 0u32..2),
+            (0i32..2, 0i32..2, 0usize..2, 0usize..2),
             (tid(), tid()),
             (0i64..9, 0i8..2, 0usize..6, 0i64..1 << 40, 1i32..9),
             proptest::option::of((-5i64..5_000_000_000, 0i64..9_000)),
@@ -162,7 +162,11 @@ mod tests {
                     rest,
                     connect,
                 )| {
-                    let end = |node, endpoint, tid| NodeEnd { node, endpoint, tid };
+                    let end = |node, endpoint, tid| NodeEnd {
+                        node,
+                        endpoint: EndpointId::from_index(endpoint),
+                        tid,
+                    };
                     let ends = EndPair {
                         src: end(src, src_endpoint, src_tid),
                         dst: end(dst, dst_endpoint, dst_tid),
@@ -209,7 +213,10 @@ mod tests {
                 let (mut ours, mut theirs) = (trace.message(row), back.message(row));
                 prop_assert_eq!(trace.endpoint(ours.src_endpoint), back.endpoint(theirs.src_endpoint));
                 prop_assert_eq!(trace.endpoint(ours.dst_endpoint), back.endpoint(theirs.dst_endpoint));
-                (ours.src_endpoint, ours.dst_endpoint, theirs.src_endpoint, theirs.dst_endpoint) = (0, 0, 0, 0);
+                for message in [&mut ours, &mut theirs] {
+                    message.src_endpoint = EndpointId::default();
+                    message.dst_endpoint = EndpointId::default();
+                }
                 prop_assert_eq!(ours, theirs);
                 prop_assert_eq!(trace.call_id(row), back.call_id(row));
                 prop_assert!(row == 0 || trace.message(row - 1).sort_time() <= trace.message(row).sort_time());

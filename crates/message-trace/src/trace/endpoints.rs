@@ -16,7 +16,7 @@ impl EndpointInterner {
         if let Some(id) = self.ids.get(endpoint) {
             return *id;
         }
-        let id = self.values.len() as EndpointId;
+        let id = EndpointId::from_index(self.values.len());
         self.values.push(endpoint.clone());
         self.ids.insert(endpoint.clone(), id);
         id

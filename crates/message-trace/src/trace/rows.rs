@@ -16,9 +16,10 @@ impl MessageTrace {
         {
             column.reserve_exact(rows);
         }
-        for column in [&mut self.src_endpoint, &mut self.dst_endpoint, &mut self.call] {
+        for column in [&mut self.src_endpoint, &mut self.dst_endpoint] {
             column.reserve_exact(rows);
         }
+        self.call.reserve_exact(rows);
         [&mut self.flow, &mut self.bytes].into_iter().for_each(|column| column.reserve_exact(rows));
         self.direction.reserve_exact(rows);
         self.protocol.reserve_exact(rows);
@@ -46,7 +47,7 @@ impl MessageTrace {
         self.parts.extend_from_slice(&other.parts[rows.clone()]);
         let MessageTrace { endpoints, calls, src_endpoint, dst_endpoint, call, .. } = self;
         let mut known: Vec<Option<EndpointId>> = vec![None; other.endpoints.values.len()];
-        let mut of = |id: &EndpointId| match (known.get_mut(*id as usize), other.endpoint(*id)) {
+        let mut of = |id: &EndpointId| match (known.get_mut(id.index()), other.endpoint(*id)) {
             (Some(known), Some(endpoint)) => {
                 *known.get_or_insert_with(|| endpoints.intern(endpoint))
             }

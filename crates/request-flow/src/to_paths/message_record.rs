@@ -1,6 +1,6 @@
 //! A message before sorting, as a record that is sorted by time.
 
-use message_trace::{EndPair, Message, NodeEnd, TransportProtocol};
+use message_trace::{EndPair, EndpointId, Message, NodeEnd, TransportProtocol};
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -53,9 +53,9 @@ impl KeyedRecord for MessageRecord {
 impl MessageRecord {
     /// Converts the record to a message.
     pub(super) fn to_message(&self) -> Message {
-        let end = |node, endpoint, tid: i32| NodeEnd {
+        let end = |node, endpoint: u32, tid: i32| NodeEnd {
             node,
-            endpoint,
+            endpoint: EndpointId::from_index(endpoint as usize),
             tid: Some(tid).filter(|tid| *tid != NO_THREAD),
         };
         let protocol = TransportProtocol::ALL.get(usize::from(self.protocol)).copied();

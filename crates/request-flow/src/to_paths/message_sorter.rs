@@ -146,7 +146,7 @@ struct GroupTexts<'a> {
 impl MessageTexts for GroupTexts<'_> {
     fn write_endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
         // Writing into memory does not fail.
-        let _ = text.write_str(self.endpoints.get(id as usize).map_or("", String::as_str));
+        let _ = text.write_str(self.endpoints.get(id.index()).map_or("", String::as_str));
     }
 
     fn call_id(&self, row: usize) -> Option<&str> {

@@ -5,8 +5,8 @@
 //! others.
 
 use message_trace::{
-    EndPair, FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeEnd, NodeId, NodeList,
-    Progress, TransportProtocol,
+    EndPair, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeEnd, NodeId,
+    NodeList, Progress, TransportProtocol,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -186,7 +186,7 @@ fn trace_message(
     number: usize,
     event: &InvocationMessage,
     flow: i64,
-    endpoint: u32,
+    endpoint: EndpointId,
 ) -> message_trace::Message {
     let returns = tracelet.messages[number].returns;
     let end = |node: usize| NodeEnd::new(node as NodeId, endpoint);
