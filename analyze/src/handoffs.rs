@@ -22,7 +22,7 @@ use crate::tuning::handoffs::MAX_PER_MESSAGE;
 pub struct Handoff {
     /// Time of the signal, in nanoseconds on the common clock.
     pub signalled: i64,
-    /// Time at which the other thread woke, on the same clock.
+    /// Time at which the other thread woke, in nanoseconds on the common clock.
     pub woken: i64,
     /// The process of both threads.
     pub node: NodeId,

@@ -40,7 +40,7 @@ pub struct OneSided {
     pub traced: bool,
     /// Number of messages.
     pub messages: u64,
-    /// Number of flows with such messages.
+    /// Number of flows with one-sided messages.
     pub flows: u64,
     /// Total size of their payloads, in bytes.
     pub bytes: i64,

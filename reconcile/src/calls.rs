@@ -198,9 +198,9 @@ impl DatagramCall {
 /// One side of a message: the times of its calls, and their process and thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallSpan {
-    /// The time of the call with the message's first byte.
+    /// The time of the call with the message's first byte, in nanoseconds on the host's clock.
     pub first: i64,
-    /// The time of the call with the message's last byte.
+    /// The time of the call with the message's last byte, on the same clock.
     pub last: i64,
     /// The process: of the first send, or of the last receive.
     pub process: u32,
@@ -222,7 +222,7 @@ pub(crate) struct FlowMessage {
     pub sent: Option<CallSpan>,
     /// The receiver's side; `None` if it was not seen.
     pub received: Option<CallSpan>,
-    /// The payload's size.
+    /// The payload's size, in bytes.
     pub bytes: u64,
     /// Number of messages that were merged into this one.
     pub parts: u32,

@@ -14,7 +14,7 @@ struct ConnectionOpening {
     setup: Option<u32>,
     /// The first message with an operation from the accepting side, and whether it is one-way.
     greeting: Option<(u32, bool)>,
-    /// When the connecting and the accepting end saw the first request.
+    /// When the connecting and the accepting end saw the first request: nanoseconds, common clock.
     requested: [Option<i64>; 2],
 }
 

@@ -246,7 +246,7 @@ fn occasional_crossing_messages_show_concurrent_calls() {
         add(true, at);
         add(false, at + 1_000);
         if round % 10 == 0 {
-            // It is under way at the same time as the response to the first.
+            // The second request is under way at the same time as the response to the first.
             add(true, at + 980);
             add(false, at + 2_000);
         }

@@ -24,8 +24,8 @@ type NodePair = (NodeId, NodeId);
 #[derive(Default)]
 struct NodePairMessages {
     flows: Vec<i64>,
-    /// Send times of the messages of the connecting and the accepting side, by one clock, with
-    /// their flows.
+    /// Send times of the messages of the connecting and the accepting side, in nanoseconds by one
+    /// clock, with their flows.
     sent: [Vec<(i64, i64)>; 2],
 }
 

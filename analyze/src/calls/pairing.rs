@@ -198,7 +198,7 @@ fn request_first(trace: &MessageTrace, one: u32, other: u32) -> MessagePair {
 /// The messages of one flow, for pairing by turns.
 #[derive(Default)]
 struct AlternatingFlow {
-    /// Time at which one of the ends saw each message, and its row.
+    /// Time at which one of the ends saw each message, in nanoseconds, and the row of the message.
     rows: Vec<(i64, u32)>,
     /// Open requests.
     open: VecDeque<u32>,

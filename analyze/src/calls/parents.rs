@@ -2,10 +2,10 @@
 //!
 //! The cause of a request is a message that its sender received. If that is a request, its call is
 //! the parent. If it is the response of a call that the sender made before (message linking
-//! produces such links, too), both calls were made for the same call: the parent is the parent of
-//! the earlier call or, if the earlier call fetched work from a queue, the call that put the work
-//! there. The most likely links lead to the parent; its probability is the sum over all links,
-//! since other routes may lead to the same parent ([`CandidateParents`]).
+//! produces links from responses, too), both calls were made for the same call: the parent is the
+//! parent of the earlier call or, if the earlier call fetched work from a queue, the call that put
+//! the work there. The most likely links lead to the parent; its probability is the sum over all
+//! links, since other routes may lead to the same parent ([`CandidateParents`]).
 
 use super::deliveries::likeliest_delivering_call;
 use super::{Calls, CandidateParents, NONE, order};

@@ -3,7 +3,7 @@
 //!
 //! By the turns of its connection a second reply answers nothing, and would be an unasked message
 //! of the server. It looks the same as a notification, as on a subscription. The behaviour of the
-//! client distinguishes the two, and is evaluated over all such messages at an accepting endpoint
+//! client distinguishes the two, and is evaluated over all second replies at an accepting endpoint
 //! together: a client that waits for the rest of a response continues soon after it, and has a
 //! request of its own open all the time. A client that waits for notifications serves no request
 //! meanwhile.

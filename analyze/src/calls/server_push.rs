@@ -2,8 +2,8 @@
 //! when it is done with it. If the subscriber keeps up, the two alternate, and the next event
 //! follows each acknowledgement as a response follows a request. If it lags, events are sent before
 //! the acknowledgements arrive that they would answer. No message answers one that has not arrived,
-//! by the clock of its sender, so there is no call on such a connection, and each message stands
-//! alone.
+//! by the clock of its sender, so there is no call on a connection with server push, and each
+//! message stands alone.
 
 use message_trace::MessageTrace;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -150,7 +150,7 @@ mod tests {
         let (instances, links) = analyzed(&causes, 8);
         assert_eq!(links.parents(39).collect::<Vec<_>>(), [(1, 1.0)]);
         assert_eq!(links.parents(2).collect::<Vec<_>>(), [(38, 1.0)]);
-        // Neither begins a path.
+        // Neither message begins a path.
         assert_eq!(instances.len(), 38);
     }
 

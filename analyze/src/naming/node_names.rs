@@ -34,8 +34,8 @@ impl<'trace> NodeNames<'trace> {
         }
     }
 
-    /// Returns the name of `tid` of the process `node`, at the grain; empty if there is no such
-    /// node.
+    /// Returns the name of `tid` of the process `node`, at the grain; empty if the trace has no
+    /// node of this id.
     pub fn name(&mut self, node: NodeId, tid: Option<i32>) -> &str {
         let id = usize::try_from(node)
             .ok()

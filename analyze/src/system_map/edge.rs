@@ -53,7 +53,8 @@ pub struct MapEdge {
     pub network: TimeSum,
     /// The time of an untraced node including the network to it and back. Only patterns contain it.
     pub untraced: TimeSum,
-    /// The time for which the caller waits for connections. Only patterns contain it.
+    /// The time for which the caller waits for connections, in nanoseconds. Only patterns contain
+    /// it.
     pub connecting: f64,
     /// The payloads in both directions, in bytes.
     pub bytes: f64,

@@ -1,5 +1,5 @@
 //! First calls of chosen sockets, needed before connections are known: they distinguish connections
-//! with equal names. The logs are read once more for them, and only if names leave such connections
+//! with equal names. The logs are read once more for them, and only if names leave some pairs
 //! undecided.
 
 use message_trace::Progress;

@@ -20,7 +20,7 @@ pub(crate) fn add_ancestors(processes: &mut Vec<TracedProcess>, known: &[(u32, V
         let mut parents: FxHashMap<u32, Option<u32>> = FxHashMap::default();
         let mut above = None;
         for Ancestor { pid, start, name } in ancestors {
-            // Its earlier program has the same parent.
+            // The process's earlier program has the same parent.
             let parent = *parents.entry(*pid).or_insert(above);
             above = Some(*pid);
             let node = Node {

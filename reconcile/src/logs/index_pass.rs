@@ -32,7 +32,7 @@ pub(crate) struct LogIndex {
     /// The network namespaces of its flows' sockets.
     pub(crate) namespaces: Vec<u64>,
     pub(crate) ended: Option<i64>,
-    /// The processes that the log's process started, by their ids, with the times.
+    /// The processes that the log's process started, by their ids, with the times in nanoseconds.
     pub(crate) children: Vec<(u32, i64)>,
     pub(crate) lookups: Vec<LoggedLookup>,
     /// The unrecorded programs that the process started or became.

@@ -30,7 +30,8 @@ pub(crate) struct TimedLookup {
 #[derive(Debug, Default)]
 pub(crate) struct LookupIndex {
     pub(crate) all: Vec<TimedLookup>,
-    /// The host of each machine, and the times of its lookups sorted by their beginnings.
+    /// The host of each machine, and the begin and end of its lookups in nanoseconds, sorted by
+    /// their beginnings.
     of_machine: FxHashMap<u32, (u32, Vec<(i64, i64)>)>,
     /// Duration of the longest lookup, in nanoseconds.
     longest: i64,

@@ -174,7 +174,7 @@ fn find_script(arguments: &[String], options: &InterpreterOptions) -> Option<(St
     None
 }
 
-/// Names of classes with which many programs begin, and of the packages that contain such classes.
+/// Names of classes with which many programs begin, and of the packages that contain these classes.
 const COMMON: [&str; 16] = [
     "Main",
     "Bootstrap",

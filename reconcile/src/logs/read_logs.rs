@@ -75,7 +75,7 @@ struct CaptureBuilder {
     namespaces: Namespaces,
     /// Location of each process.
     homes: Vec<ProcessHome>,
-    /// Child processes: the parent, the child's id, and the time.
+    /// Child processes: the parent, the child's id, and the time of the start in nanoseconds.
     children: Vec<(u32, u32, i64)>,
     /// Program of each process.
     programs: Vec<ProgramDescription>,

@@ -45,7 +45,7 @@ pub(crate) fn align_clocks(capture: &mut Capture) {
 #[derive(Clone, Debug)]
 pub(crate) struct SteadyClock {
     /// The first and the last time that the clock can have shown between two settings, and the sum
-    /// by which it was set forward before.
+    /// by which it was set forward before, all in nanoseconds.
     pieces: Vec<([i64; 2], i64)>,
 }
 
@@ -56,7 +56,7 @@ impl SteadyClock {
         let mut pieces = Vec::with_capacity(settings.len() + 1);
         for setting in settings {
             pieces.push(([begin, setting.shown], shift));
-            // It was set between two checks, at the earliest right after the first.
+            // The clock was set between two checks, at the earliest right after the first.
             let unseen = setting.monotonic.saturating_sub(setting.since).max(0);
             begin = setting.shown.saturating_sub(unseen).saturating_add(setting.offset);
             shift = shift.saturating_add(setting.offset);

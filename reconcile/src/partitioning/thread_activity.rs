@@ -65,10 +65,10 @@ mod tests {
 
     #[test]
     fn a_new_message_on_another_flow_sets_the_flag() {
-        // A request on 1 makes it send on 2, twice; a request on 3, once more.
+        // A request on 1 makes the thread send on 2, twice; a request on 3, once more.
         let calls = [(1, false), (2, true), (2, true), (3, false), (2, true)];
         assert_eq!(flags(&calls), [false, false, false, false, true]);
-        // The bytes that it passed on before it received more were a message.
+        // The bytes that the thread passed on before it received more were a message.
         assert_eq!(
             flags(&[(1, false), (1, false), (2, true), (1, false)]),
             [false, false, false, true]
@@ -82,7 +82,7 @@ mod tests {
         // A body that is passed on piece by piece counts once.
         let body = [(1, false), (2, true), (1, false), (2, true), (1, false), (2, true)];
         assert_eq!(flags(&body), [false, false, true, false, false, false]);
-        // It answered on 1 in between, so the next bytes there are new.
+        // The thread answered on 1 in between, so the next bytes there are new.
         let next = [(1, false), (2, true), (1, true), (1, false), (2, true)];
         assert!(flags(&next)[4]);
     }

@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_pipeline_has_more_commands_than_requests_wait_or_none_alone() {
         assert_eq!(coalesced_flows(&often(&["+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
-        // One such call at a time of many waiting requests is enough.
+        // One call with several commands at a time of many waiting requests is enough.
         assert_eq!(
             coalesced_flows(&often(&["+++ aba ---", "+ aba -", "+ a -", "+ b -"]), true),
             [0; 0]

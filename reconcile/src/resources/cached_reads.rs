@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::resources::own_event::{OwnEvent, OwnEventKind};
 use crate::sentinels::NIL;
 
-/// Facts about threads, sorted by time.
+/// Facts about threads. Events come sorted by time; times are in nanoseconds on the common clock.
 #[derive(Debug, Default)]
 pub(crate) struct CachedReads {
     threads: FxHashMap<(u32, i32), ReadingThread>,

@@ -22,7 +22,7 @@ pub(crate) struct RecordedThread {
     pub(crate) thread: i32,
 }
 
-/// A call that unblocks other threads.
+/// A call that unblocks other threads. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandoffSignal {
     /// Time when the call was made.
@@ -35,7 +35,7 @@ pub(crate) struct HandoffSignal {
     pub(crate) amount: u64,
 }
 
-/// A call that waits until another unblocks it.
+/// A call that waits until another unblocks it. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandoffWait {
     /// Time when the call was made.

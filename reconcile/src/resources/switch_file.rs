@@ -106,7 +106,7 @@ impl ThreadInputRow {
 
 /// Gaps in the part of a file that was read.
 struct SwitchGaps {
-    /// The latest time of each processor.
+    /// The latest time of each processor, in nanoseconds of the monotonic clock.
     latest: FxHashMap<u16, i64>,
     /// Time up to which the records are complete.
     mark: i64,
@@ -267,7 +267,7 @@ mod tests {
             (500, 12, ThreadChange::Unknown),
         ];
         assert_eq!(changes_in_file(&switches, None), expected);
-        // Up to the mark their activity is known.
+        // Up to the mark the activity of the threads is known.
         let marked = [switches[0], switches[1], mark(260), switches[2], switches[3], mark(500)];
         assert!(changes_in_file(&marked, None).contains(&(260, 11, ThreadChange::Unknown)));
     }

@@ -256,7 +256,7 @@ mod tests {
             switch_input(1, 12, 1, SwitchEvent::In),
             switch_input(2, 13, 1, OUT),
             ThreadInput::GapBegin(3, 0),
-            // It may have run on processor 0 from here on.
+            // The thread may have run on processor 0 from here on.
             switch_input(4, 12, 1, OUT),
             ThreadInput::GapEnd(0),
             switch_input(5, 13, 0, SwitchEvent::In),

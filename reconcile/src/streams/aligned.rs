@@ -335,7 +335,7 @@ mod tests {
         let [sends, receives] = of_found(text).unwrap();
         assert_eq!(sends, [(100, 0), (300, 50), (500, 91), (700, 96), (900, 99)]);
         assert_eq!(receives, [(210, 0), (315, 50), (410, 51), (515, 91), (720, 96)]);
-        // Neither was recorded in between: the number of bytes is unknown, and none is matched.
+        // Neither end was recorded in between: the number of bytes is unknown, and none is matched.
         let text = "s 0 100..110 50; l 1 200 50; r 1 201..210 50; s 0 300..310 1; r 1 305..315 1;
                     l 3 500 10; r 3 501..510 10; s 2 520..530 5; l 3 600 5; r 3 601..610 5;
                     s 2 900..910 1";

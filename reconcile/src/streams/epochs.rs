@@ -9,7 +9,8 @@ use crate::tuning::MAX_EPOCHS;
 /// Period in which the calls of one direction are known, until the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epoch {
-    /// Time when the epoch begins; `i64::MIN` if calls are known from the stream's first byte on.
+    /// Time when the epoch begins, in nanoseconds; `i64::MIN` if calls are known from the stream's
+    /// first byte on.
     pub(crate) begin: i64,
     /// Time until which calls are certainly known: when the latest of them began or, of a receive,
     /// ended. A call in progress at the end of the recording may have moved bytes unseen, but not
@@ -28,7 +29,8 @@ pub(crate) struct Epochs {
 /// Times of a process at the end.
 #[derive(Clone, Copy)]
 struct Member {
-    /// The process's first send, and the first time from which on all of its receives are known.
+    /// Time of the process's first send, and the first time from which on all of its receives are
+    /// known, in nanoseconds.
     first: [i64; 2],
     last: [i64; 2],
 }

@@ -177,7 +177,7 @@ impl ConnectionMatcher<'_> {
         let mut own = Reconciliation::default();
         self.make_messages(streams, is_used, &mut own, samples, rows)?;
         counts.internal.add_flow(reach, own.total_messages());
-        // These count whatever happens to the messages.
+        // These bytes count whatever happens to the messages.
         counts.stream_bytes.absorb(own.stream_bytes);
         counts.unanswered += own.unanswered;
         Ok(is_used)

@@ -326,7 +326,7 @@ mod tests {
         for piece in 0..5 {
             let begin = 10 + 10 * piece;
             talk.ask(begin, 9_001);
-            // It is read when the next piece is in flight.
+            // The answer is read when the next piece is in flight.
             talk.answer(begin + 5, 9_002, begin + 12);
         }
         talk.ask(70, 100);

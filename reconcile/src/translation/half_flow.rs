@@ -69,7 +69,7 @@ pub struct PrefixChecksum {
 /// Bytes in one direction until the other has its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTurn {
-    /// Whether this end sent them.
+    /// Whether this end sent the bytes.
     pub sent: bool,
     /// Number of bytes.
     pub bytes: u64,

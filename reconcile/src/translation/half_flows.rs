@@ -1,8 +1,8 @@
 //! Half flows, of the TCP sockets that could not be paired by name: their turns, their times and
-//! their fingerprints. The logs are read once more for them, and only if there are such sockets on
-//! both sides.
+//! their fingerprints. The logs are read once more for them, and only if sockets of both sides are
+//! left.
 //!
-//! There may be as many such sockets as there are connections, so the facts from each log are in
+//! There may be as many half flows as there are connections, so the facts from each log are in
 //! tables (`column`): one of summaries of the directions, and one of first calls. Sorted by socket,
 //! they are read once.
 

@@ -49,7 +49,7 @@ fn the_setup_lasts_from_the_call_to_connect_to_the_return_of_accept() {
     assert_eq!(outcome.endpoints()[0], format!("{CLIENT} > {SERVER}"));
     let making = outcome.trace.message(0);
     assert_eq!((making.src_tid, making.dst_tid), (Some(10), Some(21)));
-    // It is counted apart from messages with data.
+    // The setup is counted apart from messages with data.
     let counts = &outcome.counts;
     assert_eq!((counts.connects, counts.total_messages(), counts.both_ends), (1, 3, 3));
 }

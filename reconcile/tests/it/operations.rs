@@ -392,7 +392,7 @@ fn datagrams_have_operations_too() {
     bind(&mut client, 100, 1, 11, "10.0.0.1:5000");
     bind(&mut server, 100, 1, 12, "10.0.0.2:53");
     let [here, there] = ["10.0.0.1:5000", "10.0.0.2:53"].map(address);
-    // One call sends two.
+    // One call sends two datagrams.
     client.datagram(&datagram(Send, 1, 1_000, 7, &there));
     client.datagram(&datagram(Send, 1, 1_000, 8, &there));
     client.datagram(&datagram(Send, 1, 1_500, 9, &there));

@@ -52,7 +52,7 @@ fn both_ends_are_rewritten() {
     for content in 1..=3 {
         exchange(&mut client, &mut server, content, GATEWAY);
     }
-    // One is lost on its way.
+    // A request is lost on its way.
     send_to(&mut client, 1, 9_000, 9, SERVICE);
     let outcome = reconcile(&client, &server);
     let expected: Vec<String> = (1..=3)
@@ -171,7 +171,7 @@ fn a_chance_equality_is_not_a_translation() {
     let (mut client, mut server) = pair(SERVER);
     send_to(&mut client, 1, 1_000, 1, SERVICE);
     receive_from(&mut server, 1, 1_100, 1, GATEWAY);
-    // Neither are many short ones.
+    // Nor are many short contents.
     let (to, from) = (crate::common::address(SERVICE), crate::common::address(GATEWAY));
     for content in 10..20 {
         let short = |direction, at, peer| DatagramRecord {

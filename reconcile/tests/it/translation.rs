@@ -165,7 +165,7 @@ fn impossible_pairs_are_rejected_despite_evidence() {
         halves[1].sent.last += 30 * MS;
         halves[1].turns[1].first += 30 * MS;
     });
-    // Its first bytes are different.
+    // The first bytes of the request differ between the two ends.
     refused(|halves| {
         halves[0].sent.fingerprint = Some(PrefixChecksum { bytes: 64, crc: 1 });
         halves[1].received.fingerprint = Some(PrefixChecksum { bytes: 64, crc: 2 });

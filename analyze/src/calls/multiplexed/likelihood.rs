@@ -1,6 +1,6 @@
 //! Finds the most likely request of each response among the concurrent calls of one connection, by
 //! the statistics of the connection: the sizes of responses to requests of a size, and the
-//! durations of such calls.
+//! durations of calls with these sizes.
 //!
 //! The statistics are learned first from calls without overlap, and then from all calls. Starting
 //! from the order of the requests, two calls exchange their responses if that is likelier, until no

@@ -24,8 +24,8 @@ pub(super) struct Continuation {
 pub(super) struct RequestCandidate {
     /// Log-likelihood in nats.
     pub(super) score: f64,
-    /// Time since which the request has been waiting for a call of this kind; [`NEVER`] if it has
-    /// not.
+    /// Time since which the request has been waiting for a call of this kind, in nanoseconds;
+    /// [`NEVER`] if it has not.
     pub(super) waiting: i64,
     /// Whether the previous call on the same connection was made for the request.
     pub(super) has_before: bool,

@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_known_delay_predicts_the_next() {
-        // Both are short or both are long.
+        // Both delays are short or both are long.
         let delays: Vec<i64> =
             (0..1000).map(|at| if at % 2 == 0 { 100_000 } else { 10_000_000 }).collect();
         let density = Density::from_delays(AXIS, &delays, Some(&delays));

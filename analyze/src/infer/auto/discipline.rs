@@ -24,13 +24,13 @@ pub(super) fn suppose_fifo(service: &Service, model: &mut ServiceModel) {
     }
 }
 
-/// Waiting time of a request that does not wait.
+/// Beginning of the wait of a request that does not wait.
 pub(super) const NEVER: i64 = i64::MAX;
 
 /// Nats added because requests that wait for the same result are mostly served FIFO.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Precedence {
-    /// Time since which the longest-waiting request waits.
+    /// Time since which the longest-waiting request waits, in nanoseconds.
     first: i64,
     /// Nats added to the log-likelihood of the call for that request, and for the requests that
     /// overtake it.

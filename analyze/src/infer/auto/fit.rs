@@ -10,7 +10,7 @@ use crate::tuning::auto::model::fit::{
     ANY_DELAY, MIN_NEXT, MIN_OPEN, MIN_SHAPED, NO_TRIGGER, NOT_COVERED, ORDER_WEIGHT, UNKNOWN,
 };
 
-/// Absent delay.
+/// Value of an absent delay.
 pub(super) const NO_DELAY: i64 = i64::MIN;
 
 impl ServiceModel {
@@ -204,8 +204,8 @@ impl ServiceModel {
 }
 
 impl StepScores {
-    /// Returns whether a request in that state is waiting at `time` to make such a call, which it
-    /// could have made since it was triggered.
+    /// Returns whether a request in that state is waiting at `time` to make a call of this step,
+    /// which it could have made since the call was triggered.
     fn waits(
         &self,
         service: &Service,

@@ -9,7 +9,7 @@ use crate::infer::input::InferenceInput;
 /// A hand-off between two threads of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ServiceHandoff {
-    /// Time at which the first thread signalled, by the clock of the service.
+    /// Time at which the first thread signalled, in nanoseconds by the clock of the service.
     pub(super) signalled: i64,
     /// Time at which the other thread woke, by the clock of the service.
     pub(super) woken: i64,

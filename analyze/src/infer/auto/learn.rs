@@ -27,7 +27,8 @@ use crate::tuning::auto::model::fit::SLOTS;
 struct CallSamples {
     /// The request and the call of each sample.
     of: Vec<(u32, u32)>,
-    /// Delays by trigger: the call, its delay, and the time of the trigger since the receipt.
+    /// Delays by trigger: the call, its delay, and the time from the receipt to the trigger, in
+    /// nanoseconds.
     after: FxHashMap<Trigger, Vec<(u32, i64, i64)>>,
     open: [f64; 4],
     threads: Vec<threads::ThreadSample>,

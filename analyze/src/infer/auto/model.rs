@@ -66,9 +66,10 @@ pub(super) struct ServiceModel {
     pub(super) consensus: RestartConsensus,
     /// The triggers that do not follow from the last event of a request, sorted.
     pub(super) triggers: Vec<Trigger>,
-    /// The request that each call was assigned to when the model was learned, and its delay.
+    /// The request that each call was assigned to when the model was learned, and the delay of the
+    /// call in nanoseconds.
     pub(super) learned_calls: Arc<Vec<(u32, i64)>>,
-    /// The delay of each reply that was a sample.
+    /// The delay of each reply that was a sample, in nanoseconds.
     pub(super) learned_replies: Arc<Vec<i64>>,
     /// Cached results.
     pub(super) memo: ModelCache,

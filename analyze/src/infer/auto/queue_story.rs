@@ -24,7 +24,7 @@ pub(super) struct StoryMessage {
     flow: i64,
     accepting: bool,
     pub(super) sent: i64,
-    /// Time at which the message was read, if the reader is late.
+    /// Time at which the message was read, in nanoseconds, if the reader is late.
     pub(super) read: Option<i64>,
     bytes: i64,
     pub(super) cause: Option<usize>,

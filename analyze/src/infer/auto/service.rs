@@ -1,6 +1,6 @@
-//! A service: the requests that one node received and answered, and the calls that it made, all on
-//! its own clock. Everything is inferred for one service at a time, from these times and kinds
-//! alone.
+//! A service: the requests that one node received and answered, and the calls that it made, all in
+//! nanoseconds on its own clock. Everything is inferred for one service at a time, from these times
+//! and kinds alone.
 
 use rustc_hash::FxHashMap;
 

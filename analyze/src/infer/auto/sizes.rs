@@ -3,7 +3,7 @@
 //! learned for each kind of request and call, and compared with the differences to requests at
 //! other times. If sizes are unrelated, as for a service with a cache, the differences are random.
 //! Then sizes do not count: otherwise calls would gather at differences that were frequent by
-//! chance, and each such call would make them more frequent.
+//! chance, and each call assigned by them would make them more frequent.
 
 use rustc_hash::FxHashMap;
 

@@ -27,10 +27,10 @@ pub(super) struct SpawnedProcesses {
 pub(super) struct SpawnedProcess {
     /// The node that started the process or its first intermediate process.
     pub(super) starter: u32,
-    /// Time at which the process was started, on its host's clock.
+    /// Time at which the process was started, in nanoseconds on its host's clock.
     pub(super) begin: i64,
-    /// Time at which the process received or sent its last message; [`OPEN`] if it waits for a
-    /// response that never came.
+    /// Time at which the process received or sent its last message, on the same clock; [`OPEN`] if
+    /// it waits for a response that never came.
     pub(super) end: i64,
     /// The first call of the process, which represents all of its calls.
     pub(super) first_call: u32,
@@ -185,7 +185,8 @@ fn answered_at(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usiz
         if response != Some(parent as usize) {
             return trace.send_last(response?);
         }
-        // It was made after the response to another call, which was made for the same request.
+        // The call was made after the response to another call, which was made for the same
+        // request.
         row = calls.request(call)?;
     }
     None

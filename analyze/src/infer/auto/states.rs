@@ -18,7 +18,7 @@ pub(super) struct StateNode {
     /// Lookahead from the ends of its calls, in nats; it is part of the score until the request is
     /// answered.
     pub(super) lookahead: f64,
-    /// Cached result of [`States::state_digest`], which is valid until a time.
+    /// Cached result of [`States::state_digest`], which is valid until a time (in nanoseconds).
     mark: u64,
     mark_until: i64,
 }

@@ -68,7 +68,7 @@ impl ThreadEvidence {
         thread: u32,
         time: i64,
     ) -> Option<ThreadSample> {
-        // A thread that makes all such calls is no evidence.
+        // A thread that makes all calls of the kind is no evidence.
         let usual = self.usual.get(&(kind, thread)).copied().filter(|usual| *usual < 1.0)?;
         let [receipt, _] = *service.request_threads.get(at.request as usize)?;
         let last = match last_event(service, at.made, time) {

@@ -82,8 +82,8 @@ impl Correlator {
     }
 }
 
-/// The least even number of at least `length` without prime factors except 2, 3 and 5: such
-/// transforms are fast.
+/// The least even number of at least `length` without prime factors except 2, 3 and 5: transforms
+/// of these lengths are fast.
 fn fast_length(length: usize) -> usize {
     let mut best = length.max(2).checked_next_power_of_two().unwrap_or(length);
     let mut fives = 1;

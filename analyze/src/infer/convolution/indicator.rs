@@ -1,7 +1,7 @@
 //! Indicator functions: messages as a signal over time (Project 5 section 5.2), in the
 //! discretisation of section 5.2.1: time is divided into quanta of equal length, and the value of a
-//! quantum is the square root of the number of messages in it. The product of two such values,
-//! which a correlation sums up, has the unit of messages again.
+//! quantum is the square root of the number of messages in it. The product of two values, which a
+//! correlation sums up, has the unit of messages again.
 
 use super::sites::SiteEvent;
 

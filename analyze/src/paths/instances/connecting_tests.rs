@@ -81,7 +81,8 @@ fn connect_time_is_not_node_latency() {
 
 #[test]
 fn a_connection_made_before_the_request_has_no_connect_time() {
-    // One was opened long before; the other was begun before the request came, and completed after.
+    // One connection was opened long before; the other was begun before the request came, and
+    // completed after.
     let (all, pattern) =
         connect_times_and_pattern(&requests([[Some((-500, -400)), None], [Some((5, 45)), None]]));
     assert_eq!(all, [[None, Some(40), None, Some(40)]; 2]);

@@ -147,7 +147,7 @@ impl CalledInstances {
 }
 
 impl CalledInstance<'_> {
-    /// Returns the labels of a hop; `None` if the table of patterns has no such hop.
+    /// Returns the labels of a hop; `None` if the table of patterns does not have the hop.
     pub fn hop_labels(&self, hop: usize) -> Option<HopLabels<'_>> {
         let key = self.all.labels.labels_number(self.timed.which.pattern, hop)?;
         let (EndLabels { src, dst, dst_port, protocol, .. }, _) =
@@ -162,12 +162,12 @@ impl CalledInstance<'_> {
         self.all.operations.operation_of_message(u64::try_from(message).ok()?)
     }
 
-    /// Returns the sender of a message; `None` if the table of nodes has no such node.
+    /// Returns the sender of a message; `None` if the table of nodes does not have it.
     pub fn sender(&self, hop: usize) -> Option<&NodeFacts> {
         self.all.node_facts(self.ends.get(hop)?.src)
     }
 
-    /// Returns the receiver of a message; `None` if the table of nodes has no such node.
+    /// Returns the receiver of a message; `None` if the table of nodes does not have it.
     pub fn receiver(&self, hop: usize) -> Option<MessageReceiver<'_>> {
         let end = self.ends.get(hop)?;
         let endpoint = self.endpoints.get(end.dst_endpoint as usize).map_or("", String::as_str);

@@ -19,7 +19,7 @@ pub struct PathFilter {
     pub patterns: Vec<i64>,
     /// The instance must not begin earlier: nanoseconds since the Unix epoch, on the common clock.
     pub from: Option<i64>,
-    /// The instance must begin earlier.
+    /// The instance must begin earlier: nanoseconds since the Unix epoch, on the common clock.
     pub to: Option<i64>,
     /// The instance must be at least this likely, from 0 to 1.
     pub min_confidence: Option<f64>,

@@ -30,9 +30,9 @@ pub struct CriticalDelay {
 /// The mean times of a pattern, in nanoseconds since the sending of its root.
 #[derive(Debug)]
 pub struct PatternTiming {
-    /// By hop: the time of sending.
+    /// By hop: the mean time of sending.
     pub sent: Vec<f64>,
-    /// By hop: the time of receipt.
+    /// By hop: the mean time of receipt.
     pub received: Vec<f64>,
     /// By hop: the last receipt of all messages that it causes, itself included.
     pub subtree_end: Vec<f64>,

@@ -40,7 +40,7 @@ pub(crate) mod middle {
     pub(crate) const WITHIN_SHARE: f64 = 0.98;
     /// Largest share of the calls, shifted to other times, that may lie within requests.
     pub(crate) const CHANCE_SHARE: f64 = 0.95;
-    /// Distances of the other times, in long requests.
+    /// Distances of the other times, as multiples of the duration of a long request.
     pub(crate) const AWAY: [i64; 4] = [-7, -3, 3, 7];
 }
 

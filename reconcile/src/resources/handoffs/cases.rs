@@ -199,7 +199,7 @@ fn a_pipe_with_an_unrecorded_writer_is_unknown_until_it_was_empty() {
             taking(2, 3, 5, 2),
             signal(4, 8, 1),
             taking(5, 6, 5, 1),
-            // It waited 50 microseconds: there was nothing before.
+            // The reader waited 50 microseconds: there was nothing before.
             signal(57_000, 8, 1),
             taking(8_000, 58_000, 6, 1),
         ],

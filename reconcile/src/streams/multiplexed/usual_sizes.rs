@@ -181,7 +181,7 @@ impl<'a, P: Iterator<Item = FlowMessage>> MessageCutter<'a, P> {
             begun => self.ready.extend(begun),
         }
         let Some((sizes, left)) = self.units.cut_messages(whole.bytes) else {
-            // It may be a part of a message that is seldom cut there.
+            // The piece may be a part of a message that is seldom cut there.
             match self.units.is_shorter(whole.bytes) {
                 true => self.begun = Some(whole),
                 false => self.ready.push_back(whole),

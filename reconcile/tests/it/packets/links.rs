@@ -134,7 +134,8 @@ fn fragments_are_put_together() {
         for (time, place) in order.into_iter().enumerate() {
             sniffer.see(time as i64 * 1000, &pieces[place]);
         }
-        // It has the checksum of the whole, like the other sniffer's, which saw the whole.
+        // The reassembled datagram has the checksum of the whole, like that of the other sniffer,
+        // which saw the whole.
         at_once.own = vec!["10.0.0.1".parse::<IpAddr>().unwrap()];
         let other = Sniffer { link: Link::Sll2, frames: Vec::new(), ..at_once.clone() };
         let mut other = other;

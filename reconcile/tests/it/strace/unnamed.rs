@@ -142,7 +142,8 @@ fn ambiguous_connections_are_left_out_and_reported() {
     for number in [0, 7, 1] {
         trace.accept(number);
     }
-    // They are distinguished by their times: nothing can have come from an end that had not sent.
+    // The connections are distinguished by their times: nothing can have come from an end that had
+    // not sent.
     trace.ask(0, 100);
     trace.time += 5_000;
     trace.other_asks(7, 100);

@@ -189,7 +189,7 @@ impl Maker {
                 self.client(&service, local, Some((host, process)), length);
             } else {
                 if self.random.chance(0.5) {
-                    // They come to a real server, perhaps through the same translation.
+                    // The flows come to a real server, perhaps through the same translation.
                     service.backends = services[alike].backends.clone();
                     service.gateway = services[alike].gateway;
                 }

@@ -8,10 +8,10 @@ use crate::tuning::auto::queues::early::{
 /// A message that announces work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkAnnouncement {
-    /// Time at which the message arrived.
+    /// Time at which the message arrived, in nanoseconds.
     pub(super) begin: i64,
-    /// Time at which the sender of the message had received its own request: the work cannot start
-    /// before that.
+    /// Time at which the sender of the message had received its own request, in nanoseconds: the
+    /// work cannot start before that.
     pub(super) since: i64,
 }
 

@@ -1,5 +1,6 @@
 //! A broker's messages by kinds: those that it receives, and those that it sends on connections
-//! that it accepted. Times are the broker's own or, if it was not traced, its peers' times.
+//! that it accepted. Times are in nanoseconds, the broker's own or, if it was not traced, its
+//! peers'.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -21,7 +21,7 @@ const LAST: u32 = 3;
 #[derive(Clone, Copy)]
 struct PoolScenario {
     workers: usize,
-    /// Time between two requests.
+    /// Time between two requests, in nanoseconds.
     gap: i64,
     has_writer: bool,
     /// Whether a free worker takes the latest request.

@@ -7,8 +7,8 @@
 //! on a part of it in between ([`ReaderBehaviour`]).
 //!
 //! If the numbers do not agree, or an act cannot be for its message, the largest number of acts
-//! that can be for messages in their order is matched; pairs that differ between several such
-//! alignments are left out.
+//! that can be for messages in their order is matched; pairs that differ between several alignments
+//! of this number are left out.
 
 use crate::tuning::auto::workers::{MAX_ALIGNED, MAX_READS};
 
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(matched(&|_, (_, act)| act != 1), [[0, 0], [1, 2], [2, 3]]);
         // Two acts are for none, so it is not known which of three items lacks its act.
         assert_eq!(matched(&|_, (_, act)| act > 1), [[0; 2]; 0]);
-        // One is not for the last item, so it is for the second.
+        // An act is not for the last item, so it is for the second.
         assert_eq!(matched(&|item, (_, act)| act > 1 && (item, act) != (2, 3)), [[0, 2], [1, 3]]);
         // As many acts as items, and one cannot be for its own.
         assert_eq!(matched(&|item, (_, act)| act < 3 && item != 1), [[0; 2]; 0]);

@@ -87,7 +87,8 @@ pub(super) fn witnesses(service: &Service, hand_offs: &[ServiceHandoff]) -> Vec<
 /// to its signal. The item is in the queue at some time in between, so a thread that is woken by
 /// another one meanwhile may take it first.
 struct PendingHandoffs {
-    /// Times at which they begin, and at which they end, both in order.
+    /// By object: times at which hand-overs begin, and at which they end, in nanoseconds, both in
+    /// order.
     of: FxHashMap<i64, [Vec<i64>; 2]>,
 }
 

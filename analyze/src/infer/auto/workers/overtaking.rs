@@ -13,7 +13,7 @@ pub(super) struct RunRequest {
     pub(super) run: usize,
     /// The request, by its place.
     pub(super) place: usize,
-    /// Times at which the run began, its last call ended, and the run ended.
+    /// Times at which the run began, its last call ended, and the run ended, in nanoseconds.
     pub(super) begin: i64,
     pub(super) done: i64,
     pub(super) end: i64,

@@ -52,8 +52,8 @@ pub(super) fn find_worker_replies(
 }
 
 /// First calls of runs. If workers continue to work after their responses, that work seems to
-/// belong to the next request, and workers that are always busy never contradict it. But no such
-/// work comes before a worker's first request.
+/// belong to the next request, and workers that are always busy never contradict it. But no work
+/// after a response comes before a worker's first request.
 #[derive(Default)]
 struct RunOpenings {
     /// Kinds of the calls of the first run of each worker.

@@ -5,7 +5,8 @@
 //! The responses that workers write themselves show which calls a request of each kind makes. With
 //! these plans the calls between two own responses are cut into runs: the last one belongs to the
 //! response after it, and the others to requests that other threads answered. Delegated responses
-//! are sent FIFO ([`signals`]). That there are as many such runs as responses confirms the cut.
+//! are sent FIFO ([`signals`]). That there are as many runs with delegated responses as these
+//! responses confirms the cut.
 
 mod signals;
 

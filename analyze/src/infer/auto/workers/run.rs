@@ -5,7 +5,8 @@
 pub(super) struct WorkerRun {
     /// The worker.
     pub(super) thread: u32,
-    /// Time at which the run began, at the latest.
+    /// Time at which the run began, at the latest, in nanoseconds by the clock of the service, as
+    /// all times of a run.
     pub(super) begin: i64,
     /// Time at which the last call of the run ended. The request cannot be answered before.
     pub(super) done: i64,

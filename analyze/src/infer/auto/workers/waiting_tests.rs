@@ -68,7 +68,7 @@ fn the_longest_waiting_thread_has_the_first_delegated_write() {
     // The requests of the last round, by their threads.
     let [first, second] = [57, 58];
     let found = find_delegated_writes(&service, &hand_offs).unwrap();
-    // Both wait: since 47 and 48 ms.
+    // Both threads wait: since 47 and 48 ms.
     assert_eq!(request(&found, one), Some((first, Some(second))));
     assert_eq!(request(&found, other), Some((second, Some(first))));
     // The first is active until 49 ms, and then has waited for less time than the second.
@@ -130,7 +130,7 @@ fn calls_sent_before_the_first_response_are_ambiguous() {
             .to_vec()
     };
     assert_eq!(shares(&service), [RIVALS_SHARE; 2]);
-    // Both are the first calls of a connection; all others go over another one.
+    // Both calls are the first ones of a connection; all other calls go over another one.
     service.call_before =
         (0..service.calls.len() as u32).map(|call| call.wrapping_sub(1)).collect();
     service.call_before[one as usize] = NONE;

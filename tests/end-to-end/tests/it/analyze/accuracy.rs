@@ -37,7 +37,7 @@ fn a_result_is_scored_against_a_truth() {
     truth("child,parent\n0,\n1,0\n2,1\n3,2\n4,\n5,4\n6,5\n7,6\n");
     let recall = "\"trace_recall\": ";
     assert!(right.contains(&format!("{recall}1.0")), "{right}");
-    // It cannot contain messages that are missing from the trace.
+    // The truth cannot contain messages that are missing from the trace.
     assert_eq!(score(), right.replace(&format!("{recall}1.0"), &format!("{recall}null")));
     // Here d was made for a: half of the links are right, and no trace.
     truth("call_id,parent_call_id\na,\nb,a\nc,\nd,a\n");

@@ -57,7 +57,7 @@ fn callers_wait_for_a_connection_per_request() {
     // The duration of the call is known to a 32nd.
     assert!(told > 0.95 * measured && told < measured + 1.0, "{told} ms for {measured} ms: {hop}");
     assert_eq!(hop["connect_count"], REQUESTS as u64);
-    // Its own work is a sleep of 10 ms, plus delays of the machine.
+    // The sender's own work is a sleep of 10 ms, plus delays of the machine.
     let node = to_milliseconds(&hop["node_mean"]);
     assert!((10.0..10.0 + 0.5 * measured).contains(&node), "{node} ms: {hop}");
     // All delays together are the whole, as the pattern is a chain.

@@ -124,7 +124,7 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     let network = lab.add_network(network);
     let mut hosts =
         ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.add_host(name, network));
-    // One is set during the run, as its log records.
+    // One clock is set during the run, as its log records.
     let steps = vec![(clock_time(ClockId::Monotonic) + 4 * SECOND, 5 * SECOND / 2)];
     let clocks = [
         LabClock::new(3600 * SECOND, 100),

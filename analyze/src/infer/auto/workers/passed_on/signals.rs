@@ -14,7 +14,7 @@ use crate::tuning::auto::workers::passed_on::MIN_ALIKE;
 
 /// The signals of workers after their calls.
 pub(super) struct WorkerSignals {
-    /// Times at which each worker signalled, in order.
+    /// Times at which each worker signalled, in nanoseconds, in order.
     times: FxHashMap<u32, Vec<i64>>,
     /// Times at which each worker began a call, in order.
     begins: FxHashMap<u32, Vec<i64>>,

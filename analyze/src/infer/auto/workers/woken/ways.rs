@@ -14,9 +14,9 @@ pub(super) struct WakeUpGraph {
     pub(super) from: FxHashMap<u32, TimedIds>,
     /// The threads that woke or started each thread, with the times.
     pub(super) to: FxHashMap<u32, TimedIds>,
-    /// Times at which each thread made a call.
+    /// Times at which each thread made a call, in nanoseconds.
     pub(super) made: FxHashMap<u32, Vec<i64>>,
-    /// Times at which each thread received a response.
+    /// Times at which each thread received a response, in nanoseconds.
     pub(super) received: FxHashMap<u32, Vec<i64>>,
     /// The threads that serve connections with several concurrent calls.
     pub(super) shared: FxHashSet<u32>,
