@@ -85,7 +85,7 @@ pub(crate) const COARSEST_BINS: u32 = 8;
 /// may be more.
 pub(crate) const MAX_BINS: usize = 96;
 
-/// Number of slices into which the time of the whole trace is cut.
+/// Number of time slices into which the time of the whole trace is cut.
 pub(crate) const SLICES: usize = 240;
 
 /// Number of slices for one pattern; there may be thousands of patterns.
@@ -120,7 +120,7 @@ pub(crate) const MAX_EXAMPLE_REQUESTS: usize = 48;
 /// Maximum number of steps of one request that the page shows.
 pub(crate) const MAX_EXAMPLE_STEPS: usize = 200;
 
-/// Maximum number of slices of all threads of one request together; the longest are kept.
+/// Maximum number of time slices of all threads of one request together; the longest are kept.
 pub(crate) const MAX_EXAMPLE_SLICES: usize = 2_000;
 
 /// Maximum number of hand-offs of one request that the page shows.

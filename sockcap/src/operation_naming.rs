@@ -28,7 +28,7 @@ pub(crate) struct NamingSummary {
 /// others from being named.
 ///
 /// # Errors
-/// When a file cannot be written. Logs before it are done.
+/// When a file cannot be written. Logs before this file are done.
 pub(crate) fn name_all_logs(data: &DataDir, own: &OwnLogs) -> Result<NamingSummary, CommandError> {
     let mut named = NamingSummary::default();
     let mut failed = None;

@@ -35,7 +35,7 @@ impl ResultTarget {
     /// The file at `path`, or standard output.
     ///
     /// # Errors
-    /// When nothing can be written there.
+    /// When nothing can be written at `path`.
     pub(crate) fn try_out(path: Option<&Path>) -> Result<ResultTarget, CommandError> {
         let Some(path) = path else {
             return Ok(ResultTarget {
@@ -50,7 +50,7 @@ impl ResultTarget {
     /// The file at a path below a data directory, without following links.
     ///
     /// # Errors
-    /// When nothing can be written there.
+    /// When nothing can be written at `path`.
     pub(crate) fn below_path(path: &DataPath) -> Result<ResultTarget, CommandError> {
         let new =
             path.create().map_err(|source| CommandError::file_error(path.as_path(), source))?;

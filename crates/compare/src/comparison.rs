@@ -69,7 +69,7 @@ pub fn compare_periods(
     let kinds = group_by_kind(&categories);
     let mut overall = OverallChange::from_categories(&categories, &response, lengths);
 
-    // All tests, so that the false discovery rate holds for the whole report.
+    // All tests are adjusted together, so that the false discovery rate holds for the whole report.
     let mut times = time_tests(&categories, lengths, options);
     let mut rates = rate_tests(&categories, &kinds);
     let mut new_kinds = kind_tests(&kinds);

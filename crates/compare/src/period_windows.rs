@@ -25,7 +25,7 @@ impl PeriodWindows {
     /// The windows of a period.
     ///
     /// # Errors
-    /// If its table cannot be read.
+    /// If the period's table cannot be read.
     pub fn from_period(period: &Period<'_>) -> Result<PeriodWindows, PathError> {
         // Begins at equal distances are kept; half of them are dropped when there are too many.
         let (mut kept, mut every, mut number) = (Vec::new(), 1_u64, 0_u64);

@@ -68,7 +68,7 @@ fn decompose_change(
         paths: vec![0.0; categories.len()],
         mix: vec![0.0; kinds.len()],
     };
-    // Only requests with a response time take part in it.
+    // Only requests with a response time take part in the decomposition.
     let count = |category: &CategoryStats, side: usize| category.response[side].moments.weight;
     let of_kind = |kind: &RequestKind, side: usize| -> f64 {
         kind.categories.iter().map(|category| count(&categories[*category], side)).sum()

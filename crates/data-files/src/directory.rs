@@ -27,7 +27,7 @@ impl DataPath {
     /// The entries of the directory, sorted by name; none if the directory does not exist.
     ///
     /// # Errors
-    /// If it cannot be read, or is not a directory.
+    /// If the directory cannot be read, or the path is not a directory.
     pub fn entries(&self) -> io::Result<Vec<DirectoryEntry>> {
         let directory = match self.open_directory() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -97,7 +97,7 @@ impl EventStream for OneTable {
 /// All event tables in `directory`, sorted by name; empty if the directory does not exist.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the directory cannot be read.
 pub fn find_tables(directory: impl Into<DataPath>) -> Result<Vec<DataPath>, PathError> {
     let directory = &directory.into();
     let entries = directory.entries().map_err(|error| PathError::io(directory, error))?;

@@ -37,7 +37,7 @@ impl BlockFile {
     /// Creates the file in `directory`.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the file cannot be made.
     pub(crate) fn create(directory: impl Into<DataPath>) -> Result<BlockFile, PathError> {
         let directory = &directory.into();
         let file = directory.temporary_file().map_err(|error| PathError::io(directory, error))?;

@@ -32,7 +32,8 @@ pub trait Exporter {
     /// that writes no traces returns `None`.
     ///
     /// # Errors
-    /// When a table cannot be read, a pattern is not there, or the output cannot be written.
+    /// When a table cannot be read, a requested pattern does not exist, or the output cannot be
+    /// written.
     fn write_export(
         &self,
         source: &ExportSource<'_>,

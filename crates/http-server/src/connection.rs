@@ -53,7 +53,7 @@ impl ServerConnection {
     /// Takes over a connection that was accepted at `now`; its request must arrive soon.
     ///
     /// # Errors
-    /// As the kernel returns them.
+    /// The kernel's error.
     pub(crate) fn new(
         stream: TcpStream,
         peer: SocketAddr,

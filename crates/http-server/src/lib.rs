@@ -47,7 +47,7 @@ impl HttpServer {
     /// Address at which the server listens.
     ///
     /// # Errors
-    /// As the kernel returns them.
+    /// The kernel's error.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }

@@ -135,7 +135,7 @@ impl MessageTrace {
     /// Returns the message of row `row`.
     ///
     /// # Panics
-    /// If there is no such row, as an index out of bounds does.
+    /// If the trace has no row `row`, as an index out of bounds does.
     pub fn message(&self, row: usize) -> Message {
         let time = |column: usize| Some(self.times[column][row]).filter(|time| *time != NIL);
         Message {

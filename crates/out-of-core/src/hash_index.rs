@@ -53,7 +53,8 @@ impl HashIndex {
     /// The number with this `hash` for which `is` returns true.
     ///
     /// # Errors
-    /// If there is none: the free slot for it, which exists after [`HashIndex::reserve_slots`].
+    /// If there is no number: the free slot for it, which exists after
+    /// [`HashIndex::reserve_slots`].
     pub fn find_number(
         &self,
         hash: u64,

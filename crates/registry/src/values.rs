@@ -37,7 +37,7 @@ pub fn parse_text(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A whole number.
+/// Parses a whole number.
 ///
 /// # Errors
 /// A message that states the fault of `text`.
@@ -48,7 +48,7 @@ pub fn parse_whole(text: &str) -> Result<usize, String> {
 /// A size in bytes: a number with an optional suffix K, M or G.
 ///
 /// # Errors
-/// How to write a size.
+/// A message that states how to write a size.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
     let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -65,7 +65,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 /// A time span like `2s` or `100ms`, longer than none and at most a year.
 ///
 /// # Errors
-/// How to write a time span.
+/// A message that states how to write a time span.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let span = text.parse().ok().and_then(|span: SignedDuration| Duration::try_from(span).ok());
     span.filter(|span| !span.is_zero() && *span <= YEAR)
@@ -75,7 +75,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 /// A time span that may also be `0`.
 ///
 /// # Errors
-/// How to write a time span.
+/// A message that states how to write a time span.
 pub fn parse_duration_or_none(text: &str) -> Result<Duration, String> {
     if text == "0" { Ok(Duration::ZERO) } else { parse_duration(text) }
 }
@@ -98,7 +98,7 @@ pub fn parse_not_negative(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("'{text}' is not a number of at least 0"))
 }
 
-/// Three comma-separated numbers, none of them negative.
+/// Parses three comma-separated numbers, none of them negative.
 ///
 /// # Errors
 /// A message that states how to write the numbers.
@@ -111,7 +111,7 @@ pub fn parse_triple(text: &str) -> Result<[f64; 3], String> {
 /// A fraction from 0 to 1.
 ///
 /// # Errors
-/// How to write a share.
+/// A message that states how to write a share.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| (0.0..=1.0).contains(number));
     number.ok_or_else(|| format!("'{text}' is not a number from 0 to 1, such as 0.9"))

@@ -60,7 +60,7 @@ impl GroundTruth {
     /// Reads the table at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is not a table of the ground truth.
+    /// When the file cannot be read, or is not a table of the ground truth.
     pub fn read(path: &Path) -> Result<GroundTruth, Error> {
         let file = File::open(path).map_err(|error| Error::io(path, error))?;
         let bytes = open_unpacked(file).map_err(|error| Error::io(path, error))?;

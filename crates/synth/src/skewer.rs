@@ -59,7 +59,7 @@ impl SkewedClock {
 /// Returns `trace` with the clocks that `skew` gives its hosts.
 ///
 /// # Errors
-/// When there is no such host, or its clock would stand still.
+/// When the trace lacks a host of `skew`, or a host's clock would stand still.
 pub fn skew_trace(trace: &MessageTrace, skew: &TraceSkew) -> Result<MessageTrace, Error> {
     let mut clocks: FxHashMap<&str, &SkewedClock> = FxHashMap::default();
     for clock in &skew.clocks {

@@ -11,7 +11,7 @@ use crate::clocks::{ComparedClock, format_offset, format_ppm, format_uncertainty
 const WIDTH: f64 = 560.0;
 const WIDE: f64 = 1140.0;
 const HEIGHT: f64 = 200.0;
-/// Room for the labels of the axes.
+/// Space for the labels of the axes.
 const LEFT: f64 = 76.0;
 const BOTTOM: f64 = 26.0;
 const TOP: f64 = 8.0;

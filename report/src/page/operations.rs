@@ -24,7 +24,7 @@ struct PlacedCall {
 pub(super) struct PageOperations<'a> {
     slices: TimeSlices,
     rows: Vec<(PatternOperation<'a>, CallCounts)>,
-    /// Number of operations that the page has no room for.
+    /// Number of operations that do not fit into the page.
     omitted: usize,
     /// The calls of each pattern, by rank.
     places: Vec<Vec<PlacedCall>>,

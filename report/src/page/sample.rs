@@ -71,7 +71,8 @@ pub(super) struct InstanceSample {
 }
 
 impl InstanceSample {
-    /// Adds an instance if there is room for it. Half of `limit` are the slowest.
+    /// Adds an instance if it is among the `limit` instances to keep. Half of `limit` are the
+    /// slowest.
     pub(super) fn add_instance(&mut self, instance: PageInstance, limit: usize) {
         let slow = limit / 2;
         let mut other = Some(instance);

@@ -79,7 +79,7 @@ impl PageWorkload {
     pub fn wanted_requests(model: &WorkloadModel) -> FxHashSet<u64> {
         let clusters = model.clusters.iter().take(MAX_CLUSTERS).map(|of| of.representative);
         let unusual = model.unusual.iter().take(MAX_UNUSUAL).map(|of| of.request);
-        // Half of the room for each.
+        // Half of the limit for each.
         let half = MAX_EXAMPLE_REQUESTS / 2;
         clusters.take(half).chain(unusual.take(half)).collect()
     }

@@ -91,7 +91,8 @@ pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<RecordComman
 
 impl RunnableCommand for RecordCommand {
     fn failure_status(&self) -> u8 {
-        // As for `env` and `timeout`, 125 means that sockcap failed and not the command.
+        // As the exit status of `env` and `timeout`, 125 means that sockcap failed and not the
+        // command.
         125
     }
 

@@ -105,7 +105,7 @@ mod tests {
         let drawn = |number: u64| (message_trace::mix_bits(number + 1) % 1_000) as f64;
         let alone = effect(drawn);
         assert!((1.0..3.0).contains(&alone), "{alone}");
-        // Each 40 times in sequence: 40 have the information of one.
+        // Each value occurs 40 times in sequence: 40 values have the information of one.
         let together = effect(|number| drawn(number / 40));
         assert!((20.0..120.0).contains(&together), "{together}");
         // A slow drift shows best in long batches.

@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn small_counts_by_hand() {
-        // All 3 of the second of two periods of 4, none of the first: 2 of C(8, 3) = 56 times 4.
+        // Of two periods of 4 requests, all 3 events are in the second and none in the first: 2 of
+        // C(8, 3) = 56 times 4.
         assert!((rates_differ([0.0, 3.0], [4.0, 4.0], 1.0) - 8.0 / 56.0).abs() < 1e-9);
         // Large counts, checked with an independent implementation of Fisher's test.
         let frequent = rates_differ([484.0, 449.0], [500.0, 500.0], 1.0);

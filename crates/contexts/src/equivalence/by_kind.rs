@@ -167,7 +167,7 @@ mod tests {
         let at_once = [root, node(0, 2, 1, true), node(0, 3, 1, true), node(2, 4, 3, false)];
         let one_first = [root, node(0, 2, 1, false), node(0, 3, 2, false), node(2, 4, 3, false)];
         let other_first = [root, node(0, 3, 1, false), node(1, 4, 2, false), node(0, 2, 3, false)];
-        // The same calls for another caller, which always makes them sequentially.
+        // The same calls are made by another caller, which always makes them sequentially.
         let mut contexts = TraceContexts::default();
         let trees = [&at_once, &one_first, &other_first];
         assert_eq!(

@@ -111,7 +111,7 @@ mod tests {
             (stacks.callee_stack(a, two), stacks.path_of_stack(b)),
             (b, vec![zero, one, two])
         );
-        // The same caller-context on another path.
+        // The caller-context occurs on another path, too.
         let c = stacks.callee_stack(external, three);
         let inner = stacks.callee_stack(c, one);
         let other = stacks.callee_stack(inner, two);

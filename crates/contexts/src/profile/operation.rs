@@ -142,7 +142,7 @@ impl OperationWork<'_> {
                 self.observations[range.clone()].iter().map(move |one| (*one, place as u32))
             })
             .collect();
-        // They consist of a few sorted runs, which a stable sort merges.
+        // The observations consist of a few sorted runs, which a stable sort merges.
         all.sort_by_key(|(observation, _)| (observation.time, observation.request));
         all.into_iter().unzip()
     }

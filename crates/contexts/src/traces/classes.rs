@@ -165,7 +165,7 @@ mod tests {
             node(0, 5, 1, true),
             node(0, 4, 5, false),
         ];
-        // The same with the concurrent calls in another order.
+        // An equal tree with the concurrent calls in another order.
         let other = [
             node(NO_PARENT, 1, 0, false),
             node(0, 4, 1, true),

@@ -224,7 +224,7 @@ mod tests {
         let found = settled(&[(&[&[A, B], &[A, B]], 9), (&[&[A], &[B], &[A, B]], 1)]);
         assert_eq!(left(&found, &[&[A, B], &[A, B]]), 2);
         assert_eq!(left(&found, &[&[A], &[B], &[A, B]]), 2);
-        // The same operation twice concurrently.
+        // One operation is called twice concurrently.
         let found = settled(&[(&[&[A, A]], 9), (&[&[A], &[A]], 1)]);
         assert_eq!(left(&found, &[&[A], &[A]]), 1);
     }

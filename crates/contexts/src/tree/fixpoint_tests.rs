@@ -160,7 +160,7 @@ fn by_hand() {
     assert_eq!(stands, [4, 5, 6, 6, 1, 14]);
     assert!(end.has_links(1) && !end.has_links(2));
     assert_eq!(end.part_count(), 5);
-    // One fewer: the two traces are nearest, and then callers 0 and 1 remain.
+    // With one leaf fewer, the two traces are nearest, and then callers 0 and 1 remain.
     let (fewer, bound) =
         apply_until_fixpoint(&whole, &ModelOptions { max_leaves: Some(4), ..options });
     assert_eq!((fewer.part_count(), fewer.stands_for(4), fewer.stands_for(5)), (2, 1, 1));

@@ -139,7 +139,7 @@ fn pool_leaves(
         let Some(partition) = of_partition.first().map(|(partition, _)| *partition) else {
             continue;
         };
-        // They are in the order of the trace-contexts.
+        // The observations are in the order of the trace-contexts.
         let all = collected.take_observations(partition)?;
         let among = |range: &Range<usize>| {
             let begin = |bound| all.partition_point(|one| place[one.position.index()] < bound);

@@ -28,7 +28,7 @@ impl TableReader {
     /// Opens the table at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is not an event table.
+    /// When the file cannot be read, or is not an event table.
     pub(crate) fn open(path: impl Into<DataPath>) -> Result<TableReader, PathError> {
         let path = &path.into();
         let file = path.open().map_err(|error| PathError::io(path, error))?;
@@ -38,7 +38,7 @@ impl TableReader {
     /// Reads the table in an open file, which is or will be called `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is not an event table.
+    /// When the file cannot be read, or is not an event table.
     pub(crate) fn from_file(path: &DataPath, file: File) -> Result<TableReader, PathError> {
         let metadata = ArrowReaderMetadata::load(&file, Default::default())
             .map_err(|error| PathError::malformed(path, error))?;

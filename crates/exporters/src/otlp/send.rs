@@ -164,7 +164,7 @@ impl CollectorClient {
     /// address as the user wrote it.
     ///
     /// # Errors
-    /// When the collector rejected some of them.
+    /// When the collector rejected some spans.
     pub(super) fn all_were_wanted(self, url: &str) -> Result<(), Error> {
         match self.rejected {
             (..=0, _) => Ok(()),

@@ -156,7 +156,7 @@ fn permanent_errors_are_reported_with_a_hint() {
     let error = send(&address, &[]).err().unwrap().to_string();
     assert!(error.contains("it answered 502, after 3 tries; is a collector listening"), "{error}");
     thread.join().unwrap();
-    // Nothing listens on that port any more.
+    // Nothing listens on the port any more.
     let error = send(&address, &[]).err().unwrap().to_string();
     assert!(error.contains("after 3 tries"), "{error}");
     for address in ["localhost:4318", "ftp://there", "http://", "http://a b"] {

@@ -10,7 +10,7 @@ use crate::error::{Error, no_pattern};
 /// Returns the pattern with the number `wanted` or, if none is given, the first `limit` patterns.
 ///
 /// # Errors
-/// When there is no such pattern, or the table cannot be read.
+/// When no pattern has the number `wanted`, or the table cannot be read.
 pub(crate) fn read_patterns(
     data: &DataDir,
     pattern: Option<i64>,
@@ -28,7 +28,7 @@ pub(crate) fn read_patterns(
 /// Returns the pattern with the number `wanted`.
 ///
 /// # Errors
-/// When there is no such pattern, or the table cannot be read.
+/// When no pattern has the number `wanted`, or the table cannot be read.
 pub(crate) fn one_pattern(data: &DataDir, wanted: i64) -> Result<Vec<PathPattern>, Error> {
     let first =
         |one: &PathPattern, other: &PathPattern| (other.id == wanted).cmp(&(one.id == wanted));

@@ -62,7 +62,7 @@ impl EventSink {
     /// Passes the events of the batch to the table's writer if there are enough.
     ///
     /// # Errors
-    /// When they cannot be written, or `file` has too many different names.
+    /// When the events cannot be written, or `file` has too many different names.
     pub(super) fn flush_if_full(&mut self, file: &Path) -> Result<(), Error> {
         if self.piece.bytes() < EVENT_PIECE_BYTES {
             return Ok(());

@@ -20,7 +20,7 @@ pub(super) trait ObjectConsumer<R> {
     /// Consumes the object at the beginning of `text`, and ignores the text after it.
     ///
     /// # Errors
-    /// When the object is damaged or of another kind; then no part of it was used.
+    /// When the object is damaged or of another kind; then no part of the object was used.
     fn take_object(
         &mut self,
         text: &[u8],

@@ -11,10 +11,10 @@ pub(super) trait SpanReceiver {
     /// Returns the number of a resource.
     fn resource_id(&mut self, resource: &SpanResource<'_>) -> ResourceId;
 
-    /// Adds a span.
+    /// Adds a span to the batch.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the span cannot be written.
     fn add_span(&mut self, span: &Span<'_>) -> Result<(), Error>;
 
     /// Counts a skipped span.

@@ -90,7 +90,7 @@ impl TaskTable {
             return false;
         }
         if let &[maker] = self.making.as_slice() {
-            // Only one thread can be its creator.
+            // Only one thread can be the creator of a new thread.
             let child = self.all.get(&maker).and_then(|task| {
                 task.unfinished.as_ref().map(|begun| (task.process, begun.text.clone()))
             });

@@ -137,7 +137,7 @@ fn handle_descriptor(
                 TransferCall { flow: world.flow_of_socket(call.caller, socket, fd), ..moved };
             let number = number as u64;
             match (is_datagram, shape) {
-                // These calls do not transfer datagrams.
+                // Calls with hidden payload do not transfer datagrams.
                 (true, PayloadShape::Hidden) => {}
                 (true, PayloadShape::Batch) => batch_of_datagrams(world, payload, &moved, number)?,
                 (true, _) => one_datagram(world, payload, &moved, number)?,

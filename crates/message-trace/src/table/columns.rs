@@ -141,7 +141,7 @@ pub fn keyed_array(keys: Int32Array, texts: StringArray) -> ArrayRef {
 /// `call`; texts with the result `None` stay.
 ///
 /// # Errors
-/// If there is no such column, or it has no texts.
+/// If one of the columns does not exist, or has no texts.
 pub fn rename_texts(
     path: impl AsRef<Path>,
     batch: RecordBatch,

@@ -99,7 +99,7 @@ impl GroupEncoder {
     /// Encodes `rows` messages; the first one has the id `first`.
     ///
     /// # Errors
-    /// If they do not fit the schema: a mistake of the caller.
+    /// If the messages do not fit the schema: a mistake of the caller.
     pub fn encode_group(
         &self,
         first: i64,

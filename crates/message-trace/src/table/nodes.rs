@@ -88,7 +88,7 @@ impl NodeList {
     /// Reads the table at `path`.
     ///
     /// # Errors
-    /// If it cannot be read, or is not a table of nodes.
+    /// If the file cannot be read, or is not a table of nodes.
     pub fn read(path: impl Into<DataPath>) -> Result<NodeList, PathError> {
         let path = &path.into();
         let mut nodes = NodeList::default();

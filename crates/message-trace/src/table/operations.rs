@@ -177,7 +177,7 @@ impl OperationReader {
     /// Opens the table at `path`, if it exists.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the table cannot be read.
     pub fn open(path: impl Into<DataPath>) -> Result<Option<OperationReader>, PathError> {
         let path = &path.into();
         if !path.exists() {

@@ -130,7 +130,7 @@ impl RowGroupBuilder<'_> {
     /// processor's cache.
     ///
     /// # Errors
-    /// If they do not fit the schema: a mistake of the caller.
+    /// If the arrays do not fit the schema: a mistake of the caller.
     pub fn write_rows(&mut self, arrays: &[ArrayRef]) -> Result<(), PathError> {
         let mut write = || {
             // A nested column has several leaves, each with a writer of its own.

@@ -147,7 +147,7 @@ fn several_threads_may_read_concurrently() {
     let tables = MemoryPool::new(0, directory.path());
     let column = SpillableVec::collect(&tables, 0..1u64 << 20).unwrap();
     std::thread::scope(|scope| {
-        // All pages are given back repeatedly meanwhile.
+        // Meanwhile all pages are repeatedly returned to the kernel.
         scope.spawn(|| (0..2_000).for_each(|_| tables.count_arrived(1 << 20)));
         for thread in 0..4 {
             let column = &column;

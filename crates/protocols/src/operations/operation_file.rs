@@ -175,7 +175,7 @@ impl OperationFile {
     /// Opens the file that belongs to the log at `log`; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read, or is not an operation file.
+    /// When the file cannot be read, or is not an operation file.
     pub fn open_for_log(
         log: impl Into<DataPath>,
     ) -> Result<Option<OperationFile>, OperationFileError> {
@@ -186,7 +186,7 @@ impl OperationFile {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is not an operation file.
+    /// When the file cannot be read, or is not an operation file.
     pub fn open(path: impl Into<DataPath>) -> Result<OperationFile, OperationFileError> {
         let path = path.into();
         let mut page = Vec::new();

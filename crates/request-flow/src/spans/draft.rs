@@ -277,7 +277,7 @@ mod tests {
             host: 2,
             ..Step::new(2, 2)
         };
-        // It was begun when its caller had given up, and when the root had ended.
+        // The step was begun when its caller had given up, and when the root had ended.
         let queued = Step { begin: Some(20_000_000), end: Some(70_000_000), ..left };
         let late = Step { caller_begin: None, caller_end: None, ..queued };
         let mut steps = [root, left, queued, late];

@@ -259,7 +259,8 @@ impl MergedCalls {
 fn is_call(above: &SpanRecord<'_>, span: &SpanRecord<'_>, known: &SpanSources<'_>) -> bool {
     match (above.kind, span.kind) {
         (SpanKind::Client, SpanKind::Server) | (SpanKind::Producer, SpanKind::Consumer) => true,
-        // Some tracers give no kind: a span with a single child with its own name at another node.
+        // Some tracers give no kind: the caller's half is then a span with a single child, at
+        // another node and with the same name.
         (SpanKind::Unknown, SpanKind::Unknown | SpanKind::Server)
         | (SpanKind::Client, SpanKind::Unknown) => {
             let node =

@@ -187,10 +187,10 @@ fn order_and_depth_determine_parents() {
 #[test]
 fn broken_spans_are_kept_if_possible_and_counted() {
     let spans = [
-        // Its parent is missing.
+        // The parent of the span is missing.
         test_span("a", 1, 99, SpanKind::Server, [50, 60]),
         test_span("b", 2, 1, SpanKind::Internal, [52, 55]),
-        // Each other's parents.
+        // Two spans that are each other's parents.
         test_span("c", 10, 11, SpanKind::Internal, [10, 20]),
         test_span("d", 11, 10, SpanKind::Internal, [12, 18]),
         test_span("e", 12, 12, SpanKind::Internal, [5, 6]),
@@ -314,8 +314,8 @@ fn trees() -> impl Strategy<Value = SpanTreeCase> {
         let mut tree: Vec<(Option<usize>, usize, [i64; 2], bool)> = Vec::new();
         for (place, (parent, node, after, is_call)) in steps.into_iter().enumerate() {
             let parent = (place > 0).then(|| parent.index(place));
-            // All begins differ, so that siblings have one order. They are two apart, because the
-            // caller's begin is one before the step's.
+            // All begins differ, so that siblings have one order. The begins are two nanoseconds
+            // apart, because the caller's begin is one before the step's.
             let distance = 100 * after + 2 * place as i64;
             let begin = parent.map_or(0, |parent| tree[parent].2[0]) + distance;
             tree.push((parent, node, [begin, begin + 5_000], is_call && parent.is_some()));

@@ -63,7 +63,7 @@ impl RequestTables {
     /// Opens the tables at these two paths.
     ///
     /// # Errors
-    /// If one cannot be opened, or they do not match.
+    /// If one of the tables cannot be opened, or the tables do not match.
     pub fn open(
         requests: impl Into<DataPath>,
         steps: impl Into<DataPath>,

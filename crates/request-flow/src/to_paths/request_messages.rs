@@ -131,7 +131,7 @@ impl RequestConverter {
             let is_same = |above: &Step| (above.node, above.host) == (step.node, step.host);
             let is_one_way = step.caller_begin.is_some() && step.caller_end.is_none();
             let has_end = step.end.is_some() || step.caller_end.is_some();
-            // It continued when its caller no longer waited.
+            // The step continued when its caller no longer waited.
             let is_left = step.caller_end.is_some() && step.end > step.caller_end;
             self.steps.push(StepFacts {
                 callee,

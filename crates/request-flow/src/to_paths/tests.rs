@@ -225,7 +225,7 @@ fn paths_know_their_requests_although_numbers_differ() {
         (5, Some(300), Some(3)),
     ];
     assert_eq!(seen, expected);
-    // The same from requests that are made of these paths.
+    // The same paths result from requests that are made of these paths.
     from_paths(&data, u64::MAX, &()).unwrap();
     let wanted: FxHashSet<i64> = [0, 3].into_iter().collect();
     let found = requests_of_paths(&data, &wanted).unwrap();
@@ -244,7 +244,7 @@ fn several_imports_are_merged() {
     for (import, begins) in [("b", vec![2, 3, 7]), ("a", vec![1, 3, 9]), ("c", Vec::new())] {
         let import = data.import_named(import);
         std::fs::create_dir_all(&import.directory).unwrap();
-        // Each has numbers of its own for names.
+        // Each group has numbers of its own for names.
         let mut names = NameInterner::default();
         names.intern("first name of all");
         let node = names.intern(&import.name);

@@ -122,7 +122,7 @@ impl TraceConfig {
     /// Reads the configuration at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is not a configuration.
+    /// When the file cannot be read, or is not a configuration.
     pub fn read(path: &Path) -> Result<TraceConfig, Error> {
         let text = fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
         TraceConfig::parse(path, &text)
@@ -131,7 +131,7 @@ impl TraceConfig {
     /// Parses `text`, which errors call `path`.
     ///
     /// # Errors
-    /// When it is not a configuration.
+    /// When `text` is not a configuration.
     pub fn parse(path: &Path, text: &str) -> Result<TraceConfig, Error> {
         let config: TraceConfig =
             toml::from_str(text).map_err(|error| Error::malformed(path, error))?;

@@ -19,7 +19,7 @@ pub const SHIPPED: [(&str, &str); 6] = [
 /// The configuration with the name `name`, if there is one.
 ///
 /// # Errors
-/// When it is malformed, which a test rules out.
+/// When the configuration is malformed, which a test rules out.
 pub fn shipped_config(name: &str) -> Option<Result<TraceConfig, Error>> {
     let (name, text) = SHIPPED.into_iter().find(|(known, _)| *known == name)?;
     Some(TraceConfig::parse(Path::new(name), text))

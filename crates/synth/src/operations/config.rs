@@ -13,10 +13,10 @@ use crate::tuning::MAX_EXECUTIONS;
 pub const SHIPPED: [(&str, &str); 1] =
     [("operations", include_str!("../../configs/operations.toml"))];
 
-/// The included configuration of that name, if there is one.
+/// The included configuration with the name `name`, if there is one.
 ///
 /// # Errors
-/// When it is malformed, which a test rules out.
+/// When the configuration is malformed, which a test rules out.
 pub fn shipped_config(name: &str) -> Option<Result<OperationsConfig, Error>> {
     let (name, text) = SHIPPED.into_iter().find(|(known, _)| *known == name)?;
     OperationsConfig::parse(Path::new(name), text).transpose()
@@ -107,7 +107,7 @@ impl OperationsConfig {
     /// `[operations]`.
     ///
     /// # Errors
-    /// When it is inconsistent.
+    /// When the configuration is inconsistent.
     pub fn parse(path: &Path, text: &str) -> Result<Option<OperationsConfig>, Error> {
         let malformed = |why: String| Error::malformed(path, why);
         let is_one = toml::from_str::<toml::Table>(text)

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(precision_at_coverage(&mut links, 0.9), Some(1.0));
         links[0].1 = false;
         assert_eq!(precision_at_coverage(&mut links, 0.9), Some(8.0 / 9.0));
-        // All are equally probable: 9 of 10 of each, and 8 are right.
+        // All links are equally probable: 9 of 10 of each, and 8 are right.
         let mut equal: Vec<(f64, bool)> = links.iter().map(|link| (0.5, link.1)).collect();
         assert!((precision_at_coverage(&mut equal, 0.9).unwrap() - 0.8).abs() < 1e-12);
         assert_eq!(precision_at_coverage(&mut [], 0.9), None);

@@ -139,7 +139,7 @@ fn match_messages(mut messages: Vec<FragmentPacket>) -> Vec<(FragmentEvent, Frag
         let received: Vec<FragmentPacket> = received;
         let mut first = 0;
         for to in &received {
-            // Each sent message follows the previous one, and so does each received one.
+            // Sent messages follow one another without overlaps, and so do received messages.
             while sent.get(first).is_some_and(|from| from.end <= to.begin) {
                 first += 1;
             }

@@ -44,7 +44,7 @@ fn a_blocked_thread_waits_for_its_call() {
         ("sockcap/Receive", 0, WaitTimes { peer_ns: 8, ..NONE }),
         ("sockcap/Send", 0, WaitTimes { peer_ns: 8, ..NONE }),
         ("sockcap/Poll", 1, WaitTimes { peer_ns: 8, ..NONE }),
-        // Nothing arrived: it waited until the time-out.
+        // Nothing arrived: the thread waited until the time-out.
         ("sockcap/Poll", 0, WaitTimes { asleep_ns: 8, ..NONE }),
     ];
     for (kind, result, waits) in calls {

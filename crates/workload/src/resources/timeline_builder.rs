@@ -47,7 +47,7 @@ impl TimelineBuilder {
     /// Adds the events of the table at `path`.
     ///
     /// # Errors
-    /// If it cannot be read, or a temporary file cannot be written.
+    /// If the table cannot be read, or a temporary file cannot be written.
     pub(super) fn add_table(&mut self, path: &DataPath) -> Result<(), PathError> {
         let mut reader = EventReader::open(&[path])?;
         let (mut names, mut piece) = (NameInterner::default(), EventBatch::default());

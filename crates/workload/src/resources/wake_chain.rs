@@ -115,7 +115,7 @@ impl ChainFinder {
             let is_others =
                 matches!(entry.what, TimelineChange::Mark { .. }) && entry.number != gap.step;
             if is_others && entry.time < end && entry.time > from {
-                // Before its last message of the step, the thread worked for another step.
+                // Until this message of another step, the thread worked for that step.
                 return false;
             }
             let TimelineEntry { by, number: signalled, time: woken, object, .. } = *entry;

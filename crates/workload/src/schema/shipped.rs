@@ -52,10 +52,10 @@ pub fn shipped_schemas() -> &'static [ShippedSchema] {
 }
 
 impl ShippedSchema {
-    /// The schema.
+    /// Parses the schema.
     ///
     /// # Errors
-    /// None, as tests parse each of them.
+    /// Never, as tests parse each shipped schema.
     pub fn parse_schema(&self) -> Result<EventSchema, SchemaError> {
         let file = Path::new(self.name);
         let schema = parse_schema(self.text, file)?;

@@ -5,18 +5,18 @@ use contexts::result::{ContextProfile, OperationProfile};
 
 use crate::tuning::{CONTEXTS_IN_ALL, FEW_CONTEXTS, MAX_CONTEXT_EXAMPLES, MAX_CONTEXTS};
 
-/// The number of contexts that there is still room for.
+/// The number of contexts that still fit into the page.
 #[derive(Debug)]
 pub(super) struct ContextQuota(usize);
 
 impl ContextQuota {
-    /// Room for the contexts of a page.
+    /// A quota for the contexts of a page.
     pub(super) fn for_a_page() -> ContextQuota {
         ContextQuota(CONTEXTS_IN_ALL)
     }
 
     /// Maximum number of contexts of each kind for the next operation. The first operations get
-    /// many; once the room is used up, the others get a few.
+    /// many; once the quota is used up, the others get a few.
     fn next_limit(&self) -> usize {
         if self.0 >= MAX_CONTEXTS { MAX_CONTEXTS } else { FEW_CONTEXTS }
     }

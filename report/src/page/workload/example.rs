@@ -21,7 +21,7 @@ pub struct ExampleRequest {
     lanes: Vec<PageLane>,
     /// Hand-offs: the lane that signalled, the time, the lane that was woken, and the time.
     wakes: Vec<[i64; 4]>,
-    /// Whether threads, slices or hand-offs are omitted.
+    /// Whether threads, time slices or hand-offs are omitted.
     is_cut: bool,
 }
 
@@ -37,8 +37,8 @@ struct PageStep {
     spent: Option<[i64; 8]>,
 }
 
-/// A thread: its slices, with begin, end, its activity as an index of `Resource::ALL`, and the
-/// processor or -1.
+/// A thread with its time slices: begin and end in nanoseconds, the activity as an index of
+/// `Resource::ALL`, and the processor or -1.
 #[derive(Debug, Serialize)]
 struct PageLane {
     name: String,

@@ -200,7 +200,8 @@ fn attach_process(
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or(injector::Error::NoProcess { process })?;
     let end = pidfd_open(pid, PidfdFlags::empty()).map_err(gone)?;
-    // This comes last: it may take long, and all checks of the library come before it.
+    // The look-up of peers comes last: it may take long, and all checks of the library come before
+    // it.
     let peers = unix_peers::of(process).map(|peers| (unix_peers::VARIABLE.into(), peers.into()));
     let variables: Vec<(OsString, OsString)> = variables.iter().cloned().chain(peers).collect();
     let attached = injector::attach_process(process, injection.patcher(), &variables)?;

@@ -15,7 +15,7 @@ pub(super) const VARIABLE: &str = "SOCKCAP_RECORDING";
 pub(super) fn draw_recording_id() -> io::Result<RecordingId> {
     loop {
         let mut bytes = [0; RECORDING_BYTES];
-        // So few bytes are drawn completely, once the kernel has any.
+        // 16 bytes are drawn completely, once the kernel has any.
         let drawn = match getrandom(&mut bytes, GetRandomFlags::empty()) {
             Err(rustix::io::Errno::INTR) => 0,
             drawn => drawn?,

@@ -25,7 +25,7 @@ impl BrowserRedirect {
     /// A file that leads to `url`, which contains no characters that are special in HTML.
     ///
     /// # Errors
-    /// When there is no place for it.
+    /// When there is no place for the file.
     pub(super) fn new(url: &str) -> io::Result<BrowserRedirect> {
         let user = rustix::process::geteuid().as_raw();
         let own = own_directories().filter(|directory| belongs_to(directory, user));

@@ -28,21 +28,21 @@ pub(super) struct BabeltraceFailure {
 }
 
 impl Babeltrace {
-    /// Runs the program babeltrace2 on the trace in the directory `path`.
+    /// Runs babeltrace2 on the trace in the directory `path`.
     ///
     /// # Errors
-    /// When it cannot be run: the error says how to install it.
+    /// When babeltrace2 cannot be run: the error says how to install it.
     pub(super) fn spawn_on(path: &Path) -> Result<Babeltrace, Error> {
         let mut command = Command::new(PROGRAM);
         command.args(["--clock-seconds", "--no-delta", "--names=all", "--fields=all"]).arg(path);
         Babeltrace::start_command(command, path)
     }
 
-    /// Runs the program on the trace in the directory `path`, which has one stream only, without
+    /// Runs babeltrace2 on the trace in the directory `path`, which has one stream only, without
     /// the component that merges streams by time.
     ///
     /// # Errors
-    /// When it cannot be run: the error says how to install it.
+    /// When babeltrace2 cannot be run: the error says how to install it.
     pub(super) fn spawn_alone(path: &Path) -> Result<Babeltrace, Error> {
         // A string in the syntax of its parameters.
         let text = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");

@@ -16,7 +16,7 @@ use crate::tabular::{self, NextRow, WrongValue};
 /// Reads a table.
 ///
 /// # Errors
-/// When its header cannot be read, or events cannot be written.
+/// When the table's header cannot be read, or events cannot be written.
 pub(super) fn read_table(
     rows: &EventRowReader,
     input: ImportInput<'_>,

@@ -89,7 +89,7 @@ impl EventRowReader {
     /// its kind.
     ///
     /// # Errors
-    /// When it has no time or no kind.
+    /// When the row has no time or no kind.
     pub(super) fn finish_row(
         &self,
         mut row: EventRow,

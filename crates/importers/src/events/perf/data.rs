@@ -32,7 +32,7 @@ pub(super) fn is_swapped(head: &[u8]) -> bool {
 /// Reads a file; returns the offset that was added to its times, if its clock was known.
 ///
 /// # Errors
-/// When it cannot be opened or has an unknown version, or its events cannot be written.
+/// When the file cannot be opened or has an unknown version, or its events cannot be written.
 pub(super) fn read_data(
     perf: &PerfImport,
     source: &EventSource<'_>,

@@ -27,7 +27,7 @@ impl<R: Read> PerfTextReader<R> {
     /// come in perf's order, which is nearly that of time.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the text cannot be read.
     pub fn next_events(
         &mut self,
         names: &mut NameInterner,

@@ -67,7 +67,7 @@ impl RecordTypes {
     /// Reads the table that lies next to the records.
     ///
     /// # Errors
-    /// When it cannot be read, or contains no types.
+    /// When the table cannot be read, or contains no types.
     pub(super) fn read_table(
         input: ImportInput<'_>,
         spans: &mut impl SpanReceiver,

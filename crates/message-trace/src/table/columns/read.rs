@@ -77,7 +77,8 @@ impl<'batch> BatchColumns<'batch> {
     /// Appends a column of numbers to `values`, with `null` for missing ones.
     ///
     /// # Errors
-    /// If there is no such column, it has another type, or a value is missing and `null` is `None`.
+    /// If the column does not exist, it has another type, or a value is missing and `null` is
+    /// `None`.
     pub(crate) fn append_column<T: ArrowPrimitiveType>(
         &self,
         name: &str,
@@ -97,7 +98,7 @@ impl<'batch> BatchColumns<'batch> {
     /// Reads a column of `i64`.
     ///
     /// # Errors
-    /// If it is missing or has another type, as for all the readers here.
+    /// If the column is missing or has another type.
     pub fn int64_column(&self, name: &str) -> Result<Vec<Option<i64>>, PathError> {
         self.primitive_column::<Int64Type>(name)
     }
@@ -106,7 +107,7 @@ impl<'batch> BatchColumns<'batch> {
     /// has a value.
     ///
     /// # Errors
-    /// If it has another type.
+    /// If the column has another type.
     pub fn int64_if_any(&self, name: &str) -> Result<Option<Vec<Option<i64>>>, PathError> {
         if self.has_values(name) { self.int64_column(name).map(Some) } else { Ok(None) }
     }
@@ -115,7 +116,7 @@ impl<'batch> BatchColumns<'batch> {
     /// has a value.
     ///
     /// # Errors
-    /// If it has another type.
+    /// If the column has another type.
     pub(crate) fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, PathError> {
         if self.has_values(name) { self.int32_column(name).map(Some) } else { Ok(None) }
     }
@@ -123,7 +124,7 @@ impl<'batch> BatchColumns<'batch> {
     /// Reads a column of booleans that tables of older versions lack.
     ///
     /// # Errors
-    /// If it has another type.
+    /// If the column has another type.
     pub fn boolean_if_any(&self, name: &str) -> Result<Option<Vec<bool>>, PathError> {
         if self.has_values(name) { self.boolean_column(name).map(Some) } else { Ok(None) }
     }
@@ -132,7 +133,7 @@ impl<'batch> BatchColumns<'batch> {
     /// a value.
     ///
     /// # Errors
-    /// If it has another type.
+    /// If the column has another type.
     pub fn nullable_booleans_if_any(
         &self,
         name: &str,
@@ -148,7 +149,7 @@ impl<'batch> BatchColumns<'batch> {
     /// has a value.
     ///
     /// # Errors
-    /// If it has another type.
+    /// If the column has another type.
     pub fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, PathError> {
         if self.has_values(name) { self.text_column(name).map(Some) } else { Ok(None) }
     }
@@ -256,7 +257,7 @@ impl<'batch> BatchColumns<'batch> {
     /// read has no values.
     ///
     /// # Errors
-    /// If it has another type.
+    /// If the column has another type.
     pub fn numbered_texts_if_any(
         &self,
         name: &str,

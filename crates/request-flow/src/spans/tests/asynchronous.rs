@@ -153,6 +153,6 @@ fn a_consumer_that_waited_for_its_message_is_no_clock_error() {
         ("mail", "h2", 3, 2, SpanKind::Consumer, [-400, 8]),
     ];
     let (_, off, joined) = step_in_last_trace(&traces_of_rows(&rows), "mail");
-    // It begins when its message was sent, and the move is counted.
+    // The step begins when its message was sent, and the move is counted.
     assert_eq!((off, joined.moved), (vec![], 10));
 }

@@ -9,7 +9,7 @@ use socket_log::switches::{SwitchEvent, ThreadSwitch};
 pub(in super::super) struct SwitchTally {
     /// Number of records.
     pub(in super::super) records: u64,
-    /// Number of records that the kernel or the disk had no room for.
+    /// Number of records that did not fit into the kernel's queue or on the disk.
     pub(in super::super) lost: u64,
     /// The error by which writing failed.
     pub(in super::super) failed: Option<io::Error>,

@@ -99,7 +99,7 @@ impl<R: Read> ForwardReader<R> {
 /// Reads the sections around the records of `source`; for a truncated file, as far as they exist.
 ///
 /// # Errors
-/// When it cannot be opened, or its header has an unknown version.
+/// When `source` cannot be opened, or its header has an unknown version.
 pub(super) fn read_layout(
     source: &EventSource<'_>,
     summary: &mut ImportSummary,

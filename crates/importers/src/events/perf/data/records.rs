@@ -42,7 +42,7 @@ impl<'a> PerfRecords<'a> {
     /// Opens `source` at the beginning of its records.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// When `source` cannot be opened.
     pub(super) fn open(
         source: &EventSource<'a>,
         layout: &PerfLayout,
