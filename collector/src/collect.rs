@@ -48,7 +48,7 @@ use shared::SharedState;
 pub struct CollectOptions {
     /// Data directory where the hosts' logs are gathered.
     pub data: DataDir,
-    /// TLS with certificates on both sides; without, connections are plain.
+    /// TLS with certificates on both sides; `None` for plain connections.
     pub tls: Option<Arc<ServerConfig>>,
     /// List of revoked keys, which is read again when it changes.
     pub revoked: Option<Arc<RevocationWatcher>>,
@@ -69,11 +69,11 @@ pub enum CollectError {
     Listen(io::Error),
 }
 
-/// Gathers what comes over `listener` until `stop` is set; then ends every connection between two
-/// frames and returns.
+/// Stores the logs that hosts send over connections to `listener` until `stop` is set; then ends
+/// every connection between two frames and returns.
 ///
 /// # Errors
-/// When the data directory cannot be used. Later failures concern single connections, which are
+/// If the data directory cannot be used. Later failures concern single connections, which are
 /// reported to `events`.
 pub fn run_collector(
     options: &CollectOptions,
@@ -188,7 +188,7 @@ fn poll_revocations(shared: &SharedState<'_>) {
     }
 }
 
-/// Answers a stream of frames like an admitted host's, for fuzzing.
+/// Answers the frames in `bytes` as if an admitted `host` had sent them, for fuzzing.
 pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: HostLimits) {
     struct SilentListener;
     impl CollectListener for SilentListener {

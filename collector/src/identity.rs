@@ -18,7 +18,7 @@ use socket_log::names;
 pub struct LogIdentity {
     /// The kernel's random id of the boot.
     pub boot: [u8; 16],
-    /// The process.
+    /// Id of the process.
     pub pid: u32,
     /// Start of the log, in ticks of its clock.
     pub ticks: u64,
@@ -30,7 +30,7 @@ pub struct LogIdentity {
 }
 
 impl LogIdentity {
-    /// Identity of the log called `name` with this header.
+    /// Identity of the log with this file `name` and `header`.
     pub fn from_header(name: &str, header: &LogHeader) -> LogIdentity {
         let recorded = [source::LIBRARY, source::SWITCHES].contains(&header.source);
         LogIdentity {

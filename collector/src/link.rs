@@ -17,16 +17,16 @@ pub use socket::{DeadlineSocket, StopFlag};
 /// A connection.
 #[derive(Debug)]
 pub enum WireLink {
-    /// Without TLS.
+    /// A connection without TLS.
     Plain(DeadlineSocket),
-    /// The listening side.
+    /// The listening side of a TLS connection.
     Server(Box<StreamOwned<ServerConnection, DeadlineSocket>>),
-    /// The connecting side.
+    /// The connecting side of a TLS connection.
     Client(Box<StreamOwned<ClientConnection, DeadlineSocket>>),
 }
 
 impl WireLink {
-    /// Makes the connecting side and completes the handshake.
+    /// Makes the connecting side of a TLS connection and completes the handshake.
     ///
     /// # Errors
     /// Fails if the other side is not the expected one, refuses this one, or has not finished by
@@ -44,7 +44,7 @@ impl WireLink {
         Ok(WireLink::Client(Box::new(stream)))
     }
 
-    /// Makes the listening side and completes the handshake.
+    /// Makes the listening side of a TLS connection and completes the handshake.
     ///
     /// # Errors
     /// Fails as [`connect`](WireLink::connect) does.

@@ -69,7 +69,7 @@ impl CollectorMetrics {
         });
     }
 
-    /// Sets the files and bytes of disk that a host uses here.
+    /// Sets the number of files and of bytes of disk that a host uses at the collector.
     pub fn set_stored(&self, host: &str, files: u64, used: u64) {
         self.update_host(&mut self.lock_state(), host, |figures| {
             (figures.files, figures.used) = (files, used)
@@ -100,8 +100,8 @@ impl CollectorMetrics {
         *count = count.saturating_add(1);
     }
 
-    /// Records a time exchange: how far the host's clock is ahead, and how long the exchange took,
-    /// in nanoseconds.
+    /// Records a time exchange: how far the host's clock is ahead of the collector's, and how long
+    /// the exchange took, in nanoseconds.
     pub fn record_clock(&self, host: &str, offset: i64, round_trip: i64) {
         self.update_host(&mut self.lock_state(), host, |figures| {
             (figures.clock_offset, figures.round_trip) = (Some(offset), Some(round_trip));

@@ -31,11 +31,12 @@ use crate::tuning::{RETRY_PAUSES, STOP_GRACE};
 use pause::pause_unless_stopped;
 use shipper::{ConnectionOutcome, Shipper};
 
-/// Sends until everything is sent, or, if it follows the logs, until `stop` is set.
+/// Sends the logs until everything is sent, or, if the shipper follows the logs, until `stop` is
+/// set.
 ///
 /// # Errors
-/// Fails if a file cannot be read; and unless it follows, if the collector cannot be reached for
-/// long, or refuses.
+/// Fails if a file cannot be read; and, unless the shipper follows the logs, if the collector
+/// cannot be reached for long, or refuses.
 pub fn run_shipper(
     options: &ShipOptions,
     events: &dyn ShipListener,
@@ -51,7 +52,7 @@ pub fn run_shipper(
     })
 }
 
-/// Sets `abort` some time after `stop`, unless `over` is set before.
+/// Sets `abort` some time after `stop` was set, unless `over` is set before.
 fn abort_after_stop(stop: &StopFlag, abort: &StopFlag, over: &StopFlag) {
     let mut stopped: Option<Instant> = None;
     while !over.load(Relaxed) {

@@ -5,12 +5,12 @@ use std::time::Duration;
 /// Maximum times to wait on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// Until the peer has identified itself.
+    /// Maximum time until the peer has identified itself.
     pub handshake: Duration,
-    /// Between two frames. Shippers send a frame every ten seconds.
+    /// Maximum time between two frames. Shippers send a frame every ten seconds.
     pub silence: Duration,
-    /// From the first byte of a frame on, extended once for every 16 KiB received; also the time
-    /// for an answer to be received.
+    /// Maximum time from the first byte of a frame to its last, extended once for every 16 KiB
+    /// received; also the maximum time for an answer to be received.
     pub frame: Duration,
 }
 

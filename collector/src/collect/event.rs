@@ -27,19 +27,19 @@ pub enum CollectEvent<'a> {
     },
     /// A flush was acknowledged, or a host has just connected.
     Stored {
-        /// The host.
+        /// Name of the host.
         host: &'a str,
         /// Data received since the host's previous event of this kind.
         gained: ReceivedBytes,
         /// Data of the host that the collector has now.
         has: StoredFiles,
-        /// Bytes that the host has yet to send, by its own count; unknown when it has just
+        /// Bytes that the host has yet to send, by its own count; `None` when it has just
         /// connected.
         left: Option<u64>,
     },
     /// Something could not be stored.
     NotStored {
-        /// The host.
+        /// Name of the host.
         host: &'a str,
         /// The shortage.
         shortage: StorageShortage,
@@ -48,9 +48,9 @@ pub enum CollectEvent<'a> {
     },
     /// The header of a log names another host than its sender. The log is stored as the sender's.
     Misnamed {
-        /// The host that sent it.
+        /// The host that sent the log.
         host: &'a str,
-        /// The file.
+        /// Name of the log's file.
         name: &'a str,
         /// The host that the log names.
         says: &'a str,
@@ -65,9 +65,9 @@ pub enum CollectEvent<'a> {
     },
     /// An exchange of times.
     Hint {
-        /// The host.
+        /// Name of the host.
         host: &'a str,
-        /// The times.
+        /// The times of the exchange.
         exchange: TimeExchange,
     },
     /// An admitted connection ended.
@@ -100,18 +100,18 @@ pub enum CollectEvent<'a> {
 /// Data received from a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceivedBytes {
-    /// Bytes of files.
+    /// Number of bytes of files.
     pub stored: u64,
-    /// Bytes on the wire.
+    /// Number of bytes on the wire.
     pub wire: u64,
 }
 
 /// Data of a host that the collector has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoredFiles {
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Bytes on the disk.
+    /// Number of bytes on the disk.
     pub bytes: u64,
 }
 

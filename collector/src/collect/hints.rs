@@ -11,8 +11,8 @@ use message_trace::DataPath;
 use crate::tuning::{MAX_HINTS_BYTES, NEW_FILE_MODE};
 use crate::wire::TimeExchange;
 
-/// Appends an exchange with a host with this boot id of its kernel to the file at `path`, which is
-/// created if needed.
+/// Appends an exchange with a host to the file at `path`, which is created if needed. `boot` is the
+/// boot id of the host's kernel.
 pub(super) fn append_hint(
     path: &DataPath,
     boot: [u8; 16],

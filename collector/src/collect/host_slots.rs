@@ -11,7 +11,7 @@ use rustls::pki_types::CertificateDer;
 
 use crate::tuning::SLOT_TIMEOUT;
 
-/// Connected hosts.
+/// Slots of the connected hosts.
 #[derive(Debug, Default)]
 pub(super) struct HostSlots {
     state: Mutex<SlotsState>,

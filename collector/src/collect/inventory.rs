@@ -36,7 +36,7 @@ pub(super) struct Inventory {
     used: u64,
 }
 
-/// State of a file.
+/// State of a file of the inventory.
 #[derive(Debug, Default)]
 struct InventoryFile {
     /// Bytes that the file used on the disk when last counted.
@@ -45,7 +45,7 @@ struct InventoryFile {
     identity: Option<LogIdentity>,
 }
 
-/// Files of one name on the host.
+/// Numbers of the files at the collector that have one name on the host.
 #[derive(Debug, Default)]
 struct NameVariants {
     /// The largest number in use.
@@ -153,7 +153,7 @@ impl Inventory {
     /// Records the sender's key next to the files.
     ///
     /// # Errors
-    /// Fails if it cannot be written.
+    /// Fails if the record of the key cannot be written.
     pub(super) fn note_sender(&self) -> io::Result<()> {
         sender::write_sender(&self.directory, self.sender.as_deref())
     }
@@ -175,7 +175,7 @@ impl Inventory {
         self.used = self.used.saturating_sub(before).saturating_add(used);
     }
 
-    /// Removes a file that no longer exists.
+    /// Removes a file from the inventory that no longer exists.
     pub(super) fn remove_file(&mut self, name: &str) {
         let Some(taken) = self.taken.remove(name) else { return };
         self.used = self.used.saturating_sub(taken.used);

@@ -79,9 +79,9 @@ pub(super) fn serve_connection(
 /// Greeting of the other side, which identifies it.
 struct ShipperGreeting {
     host: String,
-    /// Boot id of its kernel.
+    /// Boot id of the host's kernel.
     boot: [u8; 16],
-    /// The names that its key is for, if a key was required.
+    /// The names that the host's key is for, if a key was required.
     names: Option<Vec<String>>,
 }
 

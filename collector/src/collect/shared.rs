@@ -14,13 +14,13 @@ use crate::link::StopFlag;
 
 /// State that all connections share.
 pub(super) struct SharedState<'a> {
-    /// `None` for plain connections.
+    /// TLS configuration; `None` for plain connections.
     pub(super) tls: Option<Arc<ServerConfig>>,
     /// The keys that were revoked.
     pub(super) revoked: Option<Arc<RevocationWatcher>>,
     /// Data directory of the logs.
     pub(super) data: DataDir,
-    /// The name of this collection.
+    /// Random id of this collection.
     pub(super) store: u128,
     pub(super) limits: HostLimits,
     pub(super) deadlines: Deadlines,

@@ -23,9 +23,9 @@ use socket_log::names;
 /// Limits on the files of a host at the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLimits {
-    /// Bytes on the disk.
+    /// Maximum number of bytes on the disk.
     pub bytes: u64,
-    /// Files.
+    /// Maximum number of files.
     pub files: u64,
 }
 
@@ -43,9 +43,9 @@ pub(super) struct HostStore {
     entries: bool,
     /// Whether a file could not be created since the last flush because the limit was reached.
     too_many: bool,
-    /// Any other shortage since then. Nothing more is stored until it is reported.
+    /// Any other shortage since the last flush. Nothing more is stored until it is reported.
     short: Option<StorageShortage>,
-    /// Error of the disk, for the log.
+    /// Error of the disk, for the collector's log.
     failure: Option<io::Error>,
     /// Whether the files were counted again since the last flush.
     recounted: bool,
@@ -58,7 +58,7 @@ pub(super) struct HostStore {
 struct CurrentFile {
     identity: LogIdentity,
     name: String,
-    /// Opened when it is first needed.
+    /// The file, opened when it is first needed.
     open: Option<StoredFile>,
     dirty: bool,
 }
@@ -232,7 +232,7 @@ impl HostStore {
     /// Makes the current file `length` bytes long.
     ///
     /// # Errors
-    /// Fails if that is much more than the file's content.
+    /// Fails if `length` is much more than the file's content.
     pub(super) fn set_length(&mut self, length: u64) -> Result<(), Violation> {
         if self.short.is_some() {
             return Ok(());

@@ -33,7 +33,7 @@ pub struct Authority {
     certificate: CertificateDer<'static>,
     /// The certificate as it is copied into every machine's file.
     pem: String,
-    /// Directory of its key, and of the lists of issued and revoked keys.
+    /// Directory of the authority's key, and of the lists of issued and revoked keys.
     directory: PathBuf,
 }
 
@@ -75,7 +75,8 @@ impl Authority {
     /// Opens the authority with its key in this directory.
     ///
     /// # Errors
-    /// Fails if there is none ([`KeyError::NoAuthority`]), it is damaged, or others can read it.
+    /// Fails if there is no authority ([`KeyError::NoAuthority`]), its key is damaged, or others
+    /// can read the key.
     pub fn open(directory: &Path) -> Result<Authority, KeyError> {
         let path = directory.join(AUTHORITY_FILE);
         let text = match files::read_private(&path) {
@@ -115,10 +116,10 @@ impl Authority {
         &self.certificate
     }
 
-    /// The first and the last second of the authority's validity, since 1970.
+    /// The first and the last second of the authority's validity, in seconds since 1970.
     ///
     /// # Errors
-    /// Fails if its certificate is damaged.
+    /// Fails if the authority's certificate is damaged.
     pub fn validity(&self) -> Result<[i64; 2], KeyError> {
         certificate::certificate_validity(&self.certificate).map_err(|error| KeyError::Damaged {
             path: AUTHORITY_FILE.into(),
@@ -138,8 +139,8 @@ impl Authority {
     /// longer than the authority's.
     ///
     /// # Errors
-    /// Fails if no certificate can have a name or it is the collector's, and as `issue_collector`
-    /// does.
+    /// Fails if no certificate can have one of the names or it is the collector's name, and as
+    /// `issue_collector` does.
     pub fn issue_host<Name: AsRef<str>>(
         &self,
         names: &[Name],
@@ -196,7 +197,7 @@ impl Authority {
     }
 }
 
-/// Owner of the key, for people.
+/// Name of the key's owner that people read in the certificate.
 fn key_label(role: KeyRole, names: &[String]) -> String {
     match role {
         KeyRole::Collector => "the collector".to_owned(),

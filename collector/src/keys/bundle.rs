@@ -12,9 +12,9 @@ use super::{KeyError, certificate, files};
 /// Purpose of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRole {
-    /// Sending logs.
+    /// For a host: sending logs.
     Host,
-    /// Gathering logs.
+    /// For the collector: gathering logs.
     Collector,
 }
 
@@ -43,7 +43,7 @@ impl KeyBundle {
     /// Reads the key file of a machine.
     ///
     /// # Errors
-    /// Fails if it cannot be read, others can read it, a part is missing, or the parts do not
+    /// Fails if the file cannot be read, others can read it, a part is missing, or the parts do not
     /// belong together. An expired or not yet valid key is no error: [`valid`](Self::valid) returns
     /// its validity.
     pub fn open(path: &Path) -> Result<KeyBundle, KeyError> {
@@ -64,13 +64,13 @@ impl KeyBundle {
         self.role
     }
 
-    /// Names in the certificate: those under which a host may send, or
+    /// Names in the certificate: the names under which a host may send, or
     /// `collector.sockcap.internal`.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The first and the last second of the certificate's validity, since 1970.
+    /// The first and the last second of the certificate's validity, in seconds since 1970.
     pub fn validity(&self) -> [i64; 2] {
         self.valid
     }
@@ -146,7 +146,7 @@ pub struct KeyContents {
     pub role: Option<KeyRole>,
     /// Names in the certificate.
     pub names: Vec<String>,
-    /// The first and the last second of its validity, since 1970.
+    /// The first and the last second of the certificate's validity, in seconds since 1970.
     pub valid: [i64; 2],
     /// The certificate itself.
     pub certificate: CertificateDer<'static>,

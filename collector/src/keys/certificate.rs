@@ -46,7 +46,7 @@ pub(crate) fn dns_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>,
     Ok(EndEntityCert::try_from(certificate)?.valid_dns_names().map(str::to_owned).collect())
 }
 
-/// The first and the last second of a certificate's validity, since 1970.
+/// The first and the last second of a certificate's validity, in seconds since 1970.
 ///
 /// The library states them only when it rejects a certificate, so it is asked about the beginning
 /// and the end of all time. It checks the time first, whatever the certificate is for.

@@ -14,13 +14,13 @@ pub enum KeyError {
     /// Nothing is overwritten without permission.
     #[error("{}: there is a key already, which may be in use; it was not changed", .0.display())]
     Exists(PathBuf),
-    /// There is no authority in this directory.
+    /// There is no authority's key in this directory.
     #[error("{}: no authority here; create one with 'sockcap keys new', or choose its directory with --keys", .0.display())]
     NoAuthority(PathBuf),
     /// Others could have read the key.
     #[error("{}: users other than the owner can read this key (mode {mode:o}); run 'chmod 600 {}'", path.display(), path.display())]
     Readable {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Permissions of the file.
         mode: u32,
@@ -28,25 +28,25 @@ pub enum KeyError {
     /// A part of the file is missing.
     #[error("{}: {missing} is missing; a key file has a private key, its certificate and the authority's certificate; copy one that 'sockcap keys' has written", path.display())]
     Missing {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which part.
+        /// The missing part.
         missing: &'static str,
     },
     /// The content is not a key or certificate, or the parts do not belong together.
     #[error("{}: {why}; copy the file that 'sockcap keys' has written again", path.display())]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason, for people.
         why: String,
     },
     /// The content is not a list of revoked keys of this authority.
     #[error("{}: {why}; use the list of revoked keys that 'sockcap keys revoke' has written", path.display())]
     List {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason, for people.
         why: String,
     },
     /// A key cannot be revoked because it is not known.
@@ -81,9 +81,9 @@ pub enum KeyError {
         "a key cannot be valid from {from} until {until} (seconds since 1970), as the authority's key is not"
     )]
     Validity {
-        /// The first second.
+        /// The first second of the validity, since 1970.
         from: i64,
-        /// The last.
+        /// The last second of the validity, since 1970.
         until: i64,
     },
     /// A key or a certificate could not be made.

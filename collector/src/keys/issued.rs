@@ -13,10 +13,10 @@ use rustls_pki_types::pem::PemObject;
 
 use super::KeyError;
 
-/// Name of the file.
+/// Name of the file with the issued certificates.
 pub(crate) const ISSUED_FILE: &str = "issued.certs";
 
-/// Appends certificates, in PEM.
+/// Appends certificates, in PEM, to the list of issued certificates in `directory`.
 pub(super) fn append_certificates(directory: &Path, certificates: &str) -> Result<(), KeyError> {
     let path = directory.join(ISSUED_FILE);
     let file = |error| PathError::io(&path, error);

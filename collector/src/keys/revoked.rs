@@ -160,7 +160,7 @@ impl RevocationWatcher {
     }
 }
 
-/// Stamp of a file from its metadata alone.
+/// Device, inode, size and change time of a file, by which a change is noticed.
 fn file_stamp(path: &Path) -> Option<[i64; 5]> {
     let status = fs::metadata(path).ok()?;
     let [inode, size] = [status.ino(), status.size()].map(|number| number as i64);

@@ -9,7 +9,7 @@ use super::KeyError;
 /// Seconds of a day.
 pub(super) const DAY: i64 = 24 * 60 * 60;
 
-/// Validity of a certificate: the first and the last second, since 1970.
+/// Validity of a certificate: the first and the last second, in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyValidity {
     /// The first second.

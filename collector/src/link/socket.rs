@@ -15,7 +15,7 @@ use crate::tuning::{
     STOP_CHECK_INTERVAL,
 };
 
-/// Set when the program is to stop.
+/// Flag that is set when the program is to stop.
 pub type StopFlag = Arc<AtomicBool>;
 
 /// A TCP connection with a deadline.
@@ -86,7 +86,7 @@ impl DeadlineSocket {
     /// expected.
     ///
     /// # Errors
-    /// Fails if it has, or the connection is dead.
+    /// Fails if the other side has closed the connection, or the connection is dead.
     pub fn check_open(&self) -> io::Result<()> {
         match self.stream.peek(&mut [0]) {
             // Under TLS a close is announced by a message.

@@ -32,15 +32,15 @@ pub struct HostFigures {
 /// The figures of a collector as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectorTotals {
-    /// Connections of hosts.
+    /// Open connections of hosts.
     pub connections: u64,
     /// Connections that were refused, by cause.
     pub refused: BTreeMap<&'static str, u64>,
     /// Number of times that something could not be stored, by shortage.
     pub not_stored: BTreeMap<&'static str, u64>,
-    /// Logs that name another host than their sender.
+    /// Number of logs that name another host than their sender.
     pub misnamed: u64,
-    /// Events of hosts beyond [`MAX_HOSTS_WITH_FIGURES`](crate::tuning::MAX_HOSTS_WITH_FIGURES),
-    /// which have no figures.
+    /// Number of events of hosts beyond
+    /// [`MAX_HOSTS_WITH_FIGURES`](crate::tuning::MAX_HOSTS_WITH_FIGURES), which have no figures.
     pub untold: u64,
 }

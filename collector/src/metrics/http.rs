@@ -37,7 +37,7 @@ impl MetricsServer {
         MetricsServer { names, ..self }
     }
 
-    /// Address at which it listens.
+    /// Address at which the server listens.
     ///
     /// # Errors
     /// Returns the error of the kernel.
@@ -45,7 +45,7 @@ impl MetricsServer {
         self.server.address()
     }
 
-    /// Serves until `stop` is set.
+    /// Serves requests with the figures of `metrics` until `stop` is set.
     pub fn run(&self, metrics: &CollectorMetrics, stop: &AtomicBool) {
         self.server.run(|request| reply_to(request, &self.names, metrics), stop);
     }

@@ -15,7 +15,7 @@ use super::figures::{CollectorTotals, HostFigures};
 /// Prefix of every name.
 const PREFIX: &str = "sockcap_collector";
 
-/// A figure and the way in which it is written.
+/// Value of a figure, by the type with which it is written.
 enum MetricValue {
     /// A count that only grows.
     Counter(u64),

@@ -26,7 +26,7 @@ pub(super) enum DialogTask {
     Flush(Vec<u8>),
     /// Waits for all answers that are due.
     Drain,
-    /// Exchanges times; nothing else is in flight.
+    /// Exchanges times, while nothing else is in flight.
     Exchange,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Dialog {
 }
 
 impl Dialog {
-    /// Dialog over a connection, with at most `limit` bytes a second.
+    /// Creates a dialog over a connection, with at most `limit` bytes a second.
     pub(super) fn new(
         link: WireLink,
         limit: Option<u64>,

@@ -46,7 +46,7 @@ impl<'turn> TurnBytes<'turn> {
     }
 
     /// Blanks the rest of the turn from `at`, the end of the understood messages. Returns whether
-    /// there were any.
+    /// any message was understood.
     pub(crate) fn blank_rest(&mut self, at: usize) -> bool {
         if at > 0 {
             self.blank_range(at, self.len());
@@ -60,7 +60,7 @@ impl<'turn> TurnBytes<'turn> {
         Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
     }
 
-    /// Reads `count` bytes at `at` as a little-endian number.
+    /// Reads `count` bytes at `at` as a little-endian number; `None` if not all are present.
     pub(crate) fn little_endian(&self, at: usize, count: usize) -> Option<usize> {
         let bytes = self.all.get(at..at.checked_add(count)?)?;
         Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))

@@ -7,18 +7,18 @@ pub(crate) enum TurnExpectation {
     /// Nothing in particular.
     #[default]
     Nothing = 0,
-    /// A mail.
+    /// The text of a mail.
     WantsMail,
     /// A user name or a password.
     WantsLogin,
-    /// One letter that tells whether TLS follows.
+    /// One letter that states whether TLS follows.
     WantsTls,
 }
 
 /// State of a conversation. It fits in one word, so that it can be stored in an atomic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TurnContext {
-    /// Expectation that each direction created last.
+    /// Latest expectation that a turn of each direction created.
     said: [TurnExpectation; 2],
     /// Whether a Kafka request was seen.
     pub(crate) is_kafka: bool,

@@ -1,5 +1,6 @@
-//! Binary protocols with a length in each frame, one file each. Each function returns whether the
-//! turn is certainly of its protocol, and if so has blanked it except for what names its messages.
+//! Binary protocols with a length in each frame, one file each. Each `blank_` function returns
+//! whether the turn is certainly of its protocol, and if so has blanked the turn except for what
+//! names its messages.
 
 mod amqp;
 mod dns;
@@ -23,8 +24,8 @@ pub(crate) use websocket::blank_websocket;
 
 use crate::bytes::TurnBytes;
 
-/// Whether a turn is only the header of a message, as receivers read it that fetch the body
-/// separately: a type and a channel, and a length below 2^24 after them.
+/// Whether a turn is only the header of a message, which some receivers read before the body: a
+/// type and a channel, and a length below 2^24 after them.
 pub(crate) fn is_header_only(turn: &TurnBytes<'_>) -> bool {
     matches!(turn.rest_from(0), [0, _, _, _] | [0 | 1, _] | [1..=3, 0..=7, _, 0, _, _, _])
 }

@@ -78,7 +78,7 @@ const LONGEST_TAG: usize = 16;
 enum CommandForm {
     /// This number of numeric words, then keys.
     Keys(usize),
-    /// A key and numbers; the fourth word is the length of a value.
+    /// A key and numbers; the fourth word is the length of the value that follows the line.
     Stores,
     /// A key and numbers.
     Key,
@@ -177,7 +177,8 @@ pub(crate) fn blank_lines(turn: &mut TurnBytes<'_>, context: &mut TurnContext, d
     }
 }
 
-/// Blanks a line, except for its kept parts. Returns the length of the value that follows it.
+/// Blanks a line, except for its kept parts. Returns the length in bytes of the value that follows
+/// the line.
 fn blank_line(
     turn: &mut TurnBytes<'_>,
     from: usize,

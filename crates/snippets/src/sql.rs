@@ -51,7 +51,7 @@ enum PrecedingToken {
     Value,
 }
 
-/// SQL dialect of a statement, by its server.
+/// SQL dialect of a statement: the server that it is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SqlDialect {
     PostgreSql,

@@ -2,8 +2,8 @@
 //! records.
 //!
 //! Libc's resolver and its buffered files call the kernel internally, past every function that a
-//! preloaded library can interpose. For these calls the log has which one it was, when, how long it
-//! took and its result; never an argument, since names of hosts and lines of a system log are
+//! preloaded library can interpose. For these calls the log has the function, the time, the
+//! duration and the result; never an argument, since names of hosts and lines of a system log are
 //! payload.
 
 macro_rules! apis {

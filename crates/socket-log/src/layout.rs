@@ -62,12 +62,12 @@ pub const LARGEST_SNIPPET_BYTES: usize = 4 * (LARGEST_RECORD_WORDS - SNIPPET_WOR
 const _: () = assert!(LARGEST_SNIPPET_BYTES < 1 << snippet::LENGTH_BITS);
 /// Largest distance, in ticks, of a record's time from the thread's latest anchor. Beyond it the
 /// writer sets a new anchor. Times are stored as their low 32 bits and read back as the nearest to
-/// that anchor; the limit is half of what would be unambiguous, which leaves a signal handler a
+/// the anchor; the limit is half of the unambiguous distance, which leaves a signal handler a
 /// second to run between two steps of the writer.
 pub const ANCHOR_REACH: u64 = 1 << 30;
-/// Number of bits of its ticks that a record of the shortest form keeps. They are read back as
-/// those nearest to the previous time, which is the time of the latest transfer or anchor in the
-/// same chunk.
+/// Number of low bits of its ticks that a record of the shortest form keeps. They are read back as
+/// the ticks nearest to the previous time, which is the time of the latest transfer or anchor in
+/// the same chunk.
 pub(crate) const SHORT_TICKS_BITS: u32 = 22;
 /// Largest distance, in ticks, of the time of a record of the shortest form from the previous one.
 /// This is half of the unambiguous distance, since between two records of the program there may be
@@ -130,12 +130,12 @@ pub mod source {
     pub const LIBRARY: u32 = 0;
     /// `strace`, with its output imported.
     pub const STRACE: u32 = 1;
-    /// No observer: they were inferred from captured packets.
+    /// No observer: the calls were inferred from captured packets.
     pub const PACKETS: u32 = 2;
     /// The kernel: the file contains switches of threads instead of calls (the module `switches`).
     pub const SWITCHES: u32 = 3;
-    /// Another log next to it: the file contains the operations of that log's messages instead of
-    /// calls, see the crate `operations`.
+    /// Another log in the same directory: the file contains the operations of the other log's
+    /// messages instead of calls, see the crate `operations`.
     pub const OPERATIONS: u32 = 4;
     /// Display name of each source.
     pub const NAMES: [&str; 5] = ["library", "strace", "packets", "kernel", "operations"];
@@ -201,7 +201,7 @@ pub mod snippet {
     pub const RECEIVED: u16 = 1 << 8;
     /// Flag: the bytes continue the previous record, of the same flow and direction.
     pub const CONTINUES: u16 = 1 << 9;
-    /// Flag: the bytes belong to a datagram.
+    /// Flag: bytes of the message were left out after these.
     pub const CUT: u16 = 1 << 10;
     /// Flag: the bytes belong to a datagram.
     pub const DATAGRAM: u16 = 1 << 11;
@@ -225,8 +225,7 @@ pub mod lost {
     pub const BUSY: usize = 3;
     /// The descriptor is beyond the table of descriptors.
     pub const DESCRIPTOR: usize = 4;
-    /// There was no descriptor or no memory left for extending the log; it grew later, if there
-    /// was.
+    /// There was no descriptor or no memory left for extending the log, which may have grown later.
     pub const SHORTAGE: usize = 5;
     /// The process may write no larger files (`ulimit -f`, `RLIMIT_FSIZE`).
     pub const FILE_SIZE: usize = 6;
@@ -263,9 +262,9 @@ pub struct FileHeader {
     pub tick_shift: u32,
     /// Id of the process.
     pub pid: u32,
-    /// Id of its parent.
+    /// Id of the process's parent.
     pub parent_pid: u32,
-    /// Id of its user.
+    /// Id of the process's user.
     pub uid: u32,
     /// Start of the process: an anchor like a chunk's.
     pub start: Anchor,
@@ -297,8 +296,8 @@ pub struct FileHeader {
     pub cgroup: [u8; 240],
     /// Ancestors of this process in the form described at [`ANCESTORS_BYTES`], the nearest last.
     pub ancestors: [u8; ANCESTORS_BYTES],
-    /// Number of processes of its family that used sockets and have no log, since there was no
-    /// space for one.
+    /// Number of processes of this process's family that used sockets and have no log, since there
+    /// was no space for one.
     pub without_log: AtomicU64,
     /// Whether resources are recorded in addition to messages: files, sleeps and hand-offs (1), or
     /// not (0).
@@ -314,7 +313,7 @@ pub struct FileHeader {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anchor {
-    /// Ticks of the file.
+    /// Time in ticks of the file, see [`FileHeader::tick_clock`].
     pub ticks: u64,
     /// `CLOCK_MONOTONIC`, in nanoseconds.
     pub monotonic: i64,
@@ -385,15 +384,15 @@ pub mod kind {
     pub const RECEIVE_SHORT: u8 = 23;
     /// Call in which libc moves bytes unseen.
     pub const CALL: u8 = 17;
-    /// The thread was started by another of its process.
+    /// The thread was started by another thread of the process.
     pub const THREAD: u8 = 21;
     /// Another thread continues in this chunk.
     pub const CONTINUED: u8 = 24;
-    /// A datagram sent to the same peer as the latest in [`SEND_DATAGRAM`] of its flow in the same
-    /// chunk.
+    /// A datagram sent to the same peer as the latest [`SEND_DATAGRAM`] record of its flow in the
+    /// same chunk.
     pub const SEND_DATAGRAM_SHORT: u8 = 25;
-    /// A datagram received from the same peer as the latest in [`RECEIVE_DATAGRAM`] of its flow in
-    /// the same chunk.
+    /// A datagram received from the same peer as the latest [`RECEIVE_DATAGRAM`] record of its flow
+    /// in the same chunk.
     pub const RECEIVE_DATAGRAM_SHORT: u8 = 26;
     /// Position in its stream of the following transfer.
     pub const POSITION: u8 = 27;

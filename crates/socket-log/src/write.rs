@@ -5,7 +5,7 @@
 //! of packets), and for tests (feature `write`). It uses [`encode`] and [`layout`](crate::layout)
 //! like the real writer, so that there is only one layout. Ticks are nanoseconds of
 //! `CLOCK_MONOTONIC`. The wall clock is [`EPOCH`] later, unless [`LogWriter::set_epoch`] changes
-//! that: with an epoch of 0 ticks are nanoseconds since the Unix epoch.
+//! the difference: with an epoch of 0 ticks are nanoseconds since the Unix epoch.
 //!
 //! The log is held in memory until it is written, four bytes a word, unless it is spilled
 //! ([`LogWriter::spill_full_chunks`]).
@@ -44,11 +44,11 @@ pub const EPOCH: i64 = 1_700_000_000_000_000_000;
 /// State of a thread.
 #[derive(Clone, Copy, Debug)]
 struct ThreadCursor {
-    /// Index of its current chunk.
+    /// Index of the thread's current chunk.
     chunk: usize,
-    /// Ticks of the latest anchor in it.
+    /// Ticks of the latest anchor in the chunk.
     anchor: u64,
-    /// Ticks of the latest transfer or anchor in it.
+    /// Ticks of the latest transfer or anchor in the chunk.
     latest: u64,
 }
 
@@ -134,7 +134,8 @@ impl LogWriter {
         self.raw_record(ticks, encode::flow_record(ticks, &flow).as_slice())
     }
 
-    /// Writes the names of a flow's ends, see [`inet_address`] and [`unix_address`].
+    /// Writes the names of a flow's ends, raw `sockaddr`s as from [`inet_address`] and
+    /// [`unix_address`].
     pub fn endpoints(
         &mut self,
         ticks: u64,
@@ -150,7 +151,8 @@ impl LogWriter {
         )
     }
 
-    /// Writes the names of the ends of a flow that connected by a call `took` ticks before.
+    /// Writes the names of the ends of a flow that was connected by a call which began `took` ticks
+    /// before.
     pub fn endpoints_connected(
         &mut self,
         ticks: u64,
@@ -172,8 +174,8 @@ impl LogWriter {
         self.raw_record(ticks, words.as_slice())
     }
 
-    /// Writes the names of the ends of a flow with a connection in progress, by a call `took` ticks
-    /// before that has returned.
+    /// Writes the names of the ends of a flow with a connection in progress, begun `took` ticks
+    /// before by a call that has returned.
     pub fn endpoints_connecting(
         &mut self,
         ticks: u64,
@@ -222,8 +224,8 @@ impl LogWriter {
         self.transfer(ticks, flow, Direction::Receive, bytes)
     }
 
-    /// Writes a datagram. One to the same peer as the previous one takes the common form, as in the
-    /// real writer.
+    /// Writes a datagram. A datagram to the same peer as the previous one takes the common form, as
+    /// in the real writer.
     pub fn datagram(&mut self, datagram: &DatagramRecord) -> &mut LogWriter {
         let place = (self.tid, datagram.flow, datagram.direction);
         let fits = |thread: &&ThreadCursor| {

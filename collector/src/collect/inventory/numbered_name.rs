@@ -7,7 +7,7 @@ use socket_log::names;
 pub(super) struct NumberedName {
     /// Name on the host.
     pub(super) original: String,
-    /// Number; 0 for the name itself.
+    /// Number after the name; 0 if there is none.
     pub(super) number: u64,
 }
 

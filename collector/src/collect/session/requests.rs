@@ -29,7 +29,7 @@ pub(super) struct RequestHandler<'a> {
     extent: Vec<u8>,
     decompressor: Option<zstd::bulk::Decompressor<'static>>,
     gained: ReceivedBytes,
-    /// Number of all bytes received up to the last reported flush.
+    /// Number of bytes received on the connection up to the last reported flush.
     received: u64,
     flush: u64,
     /// Times in the last answer to [`ShipperRequest::Time`], until the host has sent the exchange.
@@ -202,7 +202,8 @@ impl<'a> RequestHandler<'a> {
     }
 }
 
-/// Answers a stream of frames like an admitted host's, up to the first that is refused.
+/// Answers the frames in `bytes` as if an admitted host had sent them, up to the first that is
+/// refused.
 pub(in crate::collect) fn answer_all(mut bytes: &[u8], shared: &SharedState<'_>, host: &str) {
     let Ok(mut store) = HostStore::open(shared.data.hosts_dir().join(host), shared.limits, None)
     else {

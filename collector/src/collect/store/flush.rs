@@ -14,8 +14,8 @@ impl HostStore {
     /// Makes everything durable that was received since the last flush.
     ///
     /// # Errors
-    /// Returns the shortage if some of it could not be stored, with the disk's error if there was
-    /// one.
+    /// Returns the shortage if some of the data could not be stored, with the disk's error if there
+    /// was one.
     pub(in crate::collect) fn flush(&mut self) -> Result<(), (StorageShortage, Option<io::Error>)> {
         self.close_current_file();
         self.sync_dirty();
@@ -27,8 +27,8 @@ impl HostStore {
         }
     }
 
-    /// Closes the current file. If it was written to, it waits for a flush. It is reopened when
-    /// more of it arrives.
+    /// Closes the current file. If it was written to, it is added to the files that wait for a
+    /// flush. It is reopened when more of it arrives.
     pub(super) fn close_current_file(&mut self) {
         if let Some(current) = &mut self.current
             && let Some(open) = current.open.take()

@@ -1,4 +1,4 @@
-//! Room for the logs of a host, by its quotas of files and of bytes.
+//! Space for the logs of a host, by its quotas of files and of bytes.
 
 use std::time::Instant;
 

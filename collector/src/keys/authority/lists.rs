@@ -49,7 +49,7 @@ impl Authority {
     /// The list of revoked keys, if any was ever revoked.
     ///
     /// # Errors
-    /// Fails if it cannot be read.
+    /// Fails if the list cannot be read.
     pub fn revocation_list(&self) -> Result<Option<RevocationList>, KeyError> {
         RevocationList::read(&self.directory.join(REVOKED_FILE))
     }

@@ -53,7 +53,7 @@ pub struct FlowRecord {
     /// The kernel's id of the socket (`SO_COOKIE`), the same in every process that holds it; 0 if
     /// unknown.
     pub cookie: u64,
-    /// Number of the listening flow it was accepted on; 0 for none.
+    /// Number of the listening flow that the flow was accepted on; 0 for none.
     pub listener: u32,
     /// The kernel's id of the socket's network namespace (`SO_NETNS_COOKIE`), which need not be the
     /// process's own; 0 if unknown.
@@ -75,11 +75,12 @@ pub fn flow_record(ticks: u64, flow: &FlowRecord) -> FlowWords {
 
 /// Number of words of an endpoints record before the names.
 pub const ENDPOINTS_WORDS: usize = 5;
-/// Flag in the word with the names' lengths: it contains the duration of `connect`, packed, from
-/// the bit [`TOOK_SHIFT`] on.
+/// Flag in the word with the names' lengths: the word contains the duration of `connect`, packed,
+/// from the bit [`TOOK_SHIFT`] on.
 pub(crate) const TOOK: u32 = 1 << 26;
 pub(crate) const TOOK_SHIFT: u32 = 16;
-/// Flag in the same word: `connect` returned while the connection was under way.
+/// Flag in the word with the names' lengths: `connect` returned while the connection was still
+/// being made.
 pub(crate) const UNDER_WAY: u32 = 1 << 27;
 
 /// Call to `connect` that gave a flow's ends their names.
@@ -92,8 +93,8 @@ pub struct ConnectOutcome {
 }
 
 /// Names of a flow's ends in three parts: fixed words, and the two names, raw `sockaddr`s, which
-/// are empty if unknown. They follow in [`padded_words`] words each. If the record is of a
-/// `connect`, `connect` describes the call.
+/// are empty if unknown. The names follow the fixed words, each as [`padded_words`]. If the record
+/// is of a `connect`, `connect` describes the call.
 #[inline]
 pub fn endpoints_fragments<'a>(
     ticks: u64,
@@ -159,7 +160,7 @@ pub fn failure_record(ticks: u64, flow: u32, direction: Direction, errno: i32) -
     words.finish()
 }
 
-/// Record of two flows that are the two ends of one `socketpair`.
+/// Record of two flows, `first` and `second`, that are the two ends of one `socketpair`.
 #[inline]
 pub fn socket_pair_record(ticks: u64, first: u32, second: u32) -> RecordWords {
     let mut words = RecordWords::new(kind::PAIR, 0, ticks, first);

@@ -14,7 +14,8 @@ numbered! {
         /// The process made a child that begins with another program; the value is the child's pid.
         Spawn = 2,
         /// The process is about to become another program; the value is 0, or the error for which
-        /// that program cannot load the library (for example, its path is invalid after `chroot`).
+        /// the new program cannot load the library (for example, its path is invalid after
+        /// `chroot`).
         Exec = 3,
         /// The process ends; the value is its status.
         Exit = 4,
@@ -53,7 +54,7 @@ pub fn anchor_record(anchor: &Anchor) -> RecordWords {
     words.finish()
 }
 
-/// Record after which the chunk is written by the thread `tid`; it is an anchor too.
+/// Record after which the chunk is written by the thread `tid`. The record is an anchor, too.
 #[inline]
 pub fn continued_record(anchor: &Anchor, tid: u32) -> RecordWords {
     let mut words = RecordWords::new(kind::CONTINUED, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
@@ -74,7 +75,7 @@ pub fn process_record(ticks: u64, event: ProcessEvent, value: i32) -> RecordWord
 pub struct LibcCall {
     /// Function that was called.
     pub api: Api,
-    /// Number of the flow that it was about; 0 if unknown.
+    /// Number of the flow that the call was about; 0 if unknown.
     pub flow: u32,
     /// Duration of the call, in ticks.
     pub duration: u64,
@@ -82,8 +83,8 @@ pub struct LibcCall {
     pub result: i32,
 }
 
-/// Record of a call. Its time, when the call was made, is stored in full, so it is right however
-/// long the call took.
+/// Record of a call in which libc moves bytes unseen. `ticks`, when the call was made, is stored in
+/// full, so it is right however long the call took.
 #[inline]
 pub fn libc_call_record(ticks: u64, call: &LibcCall) -> RecordWords {
     let mut words = RecordWords::new(kind::CALL, call.api as u16, ticks, call.flow);
@@ -93,8 +94,8 @@ pub fn libc_call_record(ticks: u64, call: &LibcCall) -> RecordWords {
     words.finish()
 }
 
-/// Record of a thread, written by itself, that was started by the thread `creator`. `handle` is its
-/// `pthread_t`, 0 if that is not recorded.
+/// Record of a thread, written by the thread itself, which the thread `creator` started. `handle`
+/// is the new thread's `pthread_t`, 0 if it is not recorded.
 #[inline]
 pub fn thread_record(ticks: u64, creator: u32, handle: u64) -> RecordWords {
     let mut words = RecordWords::new(kind::THREAD, 0, ticks, creator);
@@ -155,7 +156,8 @@ pub fn uncaptured_object_record(ticks: u64, calls: u32, path: &[u8]) -> LongWord
     words.finish()
 }
 
-/// Record of a wait from `duration` ticks before `ticks` until then; `result` is the call's result.
+/// Record of a wait that began `duration` ticks before `ticks` and ended at `ticks`; `result` is
+/// the call's result.
 #[inline]
 pub fn wait_record(ticks: u64, call: WaitCall, result: i32, duration: u64) -> RecordWords {
     let mut words = RecordWords::new(kind::WAIT, call as u16, ticks, result as u32);
@@ -163,7 +165,7 @@ pub fn wait_record(ticks: u64, call: WaitCall, result: i32, duration: u64) -> Re
     words.finish()
 }
 
-/// Record of the CPU time that the thread had used, in nanoseconds.
+/// Record of the CPU time that the thread had used at `ticks`, in nanoseconds.
 #[inline]
 pub fn cpu_time_record(ticks: u64, nanoseconds: u64) -> RecordWords {
     let mut words = RecordWords::new(kind::CPU, 0, ticks, nanoseconds as u32);

@@ -8,15 +8,15 @@ use crate::layout::{SNIPPET_WORDS, kind, snippet};
 pub struct SnippetHeader {
     /// Direction of the bytes.
     pub direction: Direction,
-    /// Class of the snippet, one of `snippet`.
+    /// Class of the snippet: `snippet::HTTP1`, `HTTP2` or `OTHER` of the layout.
     pub class: u8,
     /// Number of the descriptor's flow.
     pub flow: u32,
     /// Time of the transfer or datagram that contains the bytes, in ticks.
     pub ticks: u64,
-    /// Offset of the first byte in that transfer or datagram; `u32::MAX` if it is larger.
+    /// Offset of the first byte in the transfer or datagram, in bytes; `u32::MAX` if it is larger.
     pub offset: u32,
-    /// Number of bytes, at most [`LARGEST_HEAD_BYTES`](crate::layout::LARGEST_SNIPPET_BYTES).
+    /// Number of bytes, at most [`LARGEST_SNIPPET_BYTES`](crate::layout::LARGEST_SNIPPET_BYTES).
     pub length: u32,
     /// Whether the bytes continue the previous record, of the same flow and direction.
     pub continues: bool,
@@ -29,8 +29,8 @@ pub struct SnippetHeader {
     pub plain: bool,
 }
 
-/// Words of a snippet's record before its bytes, which follow in [`padded`](super::padded_words)
-/// words.
+/// Words of a snippet's record before its bytes, which follow in
+/// [`padded_words`](super::padded_words).
 #[inline(always)]
 pub fn snippet_header(head: &SnippetHeader) -> [u32; SNIPPET_WORDS] {
     let flags = [

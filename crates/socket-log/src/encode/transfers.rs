@@ -123,8 +123,8 @@ pub fn byte_count_record(
     words.finish()
 }
 
-/// Record of a unix stream's receive queue: at some moment from `ticks` on, within `took` ticks, it
-/// held `bytes`.
+/// Record of a unix stream's receive queue, which held `bytes` bytes at some moment between `ticks`
+/// and `took` ticks later.
 pub fn queued(ticks: u64, flow: u32, bytes: u32, took: u32) -> RecordWords {
     let mut words = RecordWords::new(kind::QUEUED, 0, ticks, flow);
     words.push(bytes);
@@ -175,8 +175,8 @@ pub fn datagram_short(datagram: &DatagramRecord) -> Option<[u32; SHORT_DATAGRAM_
 /// Number of words of a datagram record before the peer's name.
 pub const DATAGRAM_WORDS: usize = 7;
 
-/// Datagram record in two parts: its fixed words, and the peer's name, which follows them in
-/// [`padded_words`] words. Its time is stored in full, so it is right however long the call took.
+/// Datagram record in two parts: its fixed words, and the peer's name, which follows them as
+/// [`padded_words`]. Its time is stored in full, so it is right however long the call took.
 #[inline(always)]
 pub fn datagram_fragments<'a>(datagram: &DatagramRecord<'a>) -> ([u32; DATAGRAM_WORDS], &'a [u8]) {
     let kind = match datagram.direction {

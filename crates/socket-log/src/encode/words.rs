@@ -2,8 +2,8 @@
 
 use crate::layout::kind;
 
-/// Number of words of the longest record made here: two names of 128 bytes each and the words
-/// before them.
+/// Number of words of the longest [`RecordWords`]: two names of 128 bytes each and the words before
+/// them.
 const LONG: usize = 72;
 /// Number of words of a record without names.
 pub(super) const SHORT: usize = 8;
@@ -49,7 +49,7 @@ impl<const CAPACITY: usize> RecordWords<CAPACITY> {
         self.push((value >> 32) as u32);
     }
 
-    /// Record of these words, as many as there is room for.
+    /// Record of the first of these words, up to `CAPACITY` of them.
     #[inline]
     pub(super) fn from_words(words: impl Iterator<Item = u32>) -> RecordWords<CAPACITY> {
         let mut this = RecordWords { words: [0; CAPACITY], len: 0 };

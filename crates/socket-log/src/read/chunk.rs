@@ -17,15 +17,16 @@ use crate::layout::{
 pub struct LogChunk {
     /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Id of the thread that wrote it.
+    /// Id of the thread that wrote the chunk.
     pub tid: u32,
-    /// Time when the thread was given it.
+    /// Time when the thread was given the chunk.
     pub anchor: Anchor,
     words: Vec<u32>,
 }
 
 impl LogChunk {
-    /// Chunk of these bytes at `offset`; `None` if they do not begin with a chunk's magic.
+    /// Chunk of these bytes, which are at `offset` in the file; `None` if they do not begin with a
+    /// chunk's magic.
     pub(crate) fn parse(offset: u64, bytes: &[u8]) -> Option<LogChunk> {
         let words: Vec<u32> = bytes
             .chunks_exact(4)

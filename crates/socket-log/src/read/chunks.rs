@@ -50,8 +50,8 @@ impl<'log> LogChunks<'log> {
         &self.damage
     }
 
-    /// Continues after `offset`, if no chunk begins in the next `read` bytes: at the next chunk's
-    /// place, or where one begins in between because bytes are missing or were inserted.
+    /// Continues after `offset`, if no chunk begins there: at the next chunk's place, or at a chunk
+    /// that begins within the next `read` bytes because bytes are missing or were inserted.
     fn resume_after(&mut self, offset: u64, read: usize) {
         let magic = CHUNK_MAGIC.to_le_bytes();
         let mut next = [0; 4];

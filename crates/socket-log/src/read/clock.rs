@@ -17,7 +17,7 @@ use crate::tuning::MIN_SETTING_NS;
 /// Possible times of a clock, in nanoseconds since the Unix epoch: from 1897 to 2116.
 pub(super) const TIMES: RangeInclusive<i64> = -(1 << 61)..=1 << 62;
 
-/// The nearest of the `TIMES`.
+/// The time of `TIMES` that is nearest to `time`, in nanoseconds since the Unix epoch.
 fn clamp_time(time: i64) -> i64 {
     time.clamp(*TIMES.start(), *TIMES.end())
 }
@@ -36,9 +36,10 @@ pub struct WallClockStep {
     pub since: i64,
     /// Monotonic time of the first reading after the setting, in nanoseconds.
     pub monotonic: i64,
-    /// Time that the wall clock would have shown then, in nanoseconds since the Unix epoch.
+    /// Time that the wall clock would have shown at `monotonic`, in nanoseconds since the Unix
+    /// epoch.
     pub shown: i64,
-    /// Time by which it was set forward, in nanoseconds.
+    /// Time by which the wall clock was set forward, in nanoseconds.
     pub offset: i64,
 }
 
@@ -75,7 +76,7 @@ impl LogClock {
         clamp_time(anchor.realtime.saturating_add(nanoseconds))
     }
 
-    /// Wall-clock times of the first and the last anchor.
+    /// Wall-clock times of the first and the last anchor, in nanoseconds since the Unix epoch.
     pub fn span(&self) -> Option<(i64, i64)> {
         Some((self.anchors.first()?.realtime, self.anchors.last()?.realtime))
     }
@@ -101,8 +102,8 @@ impl LogClock {
         settings
     }
 
-    /// The clock as if the wall clock had never been set: it continues as before each of
-    /// `settings`, which are this clock's.
+    /// The clock as if the wall clock had never been set: each of `settings`, which are this
+    /// clock's, is undone for the times after it.
     #[must_use]
     pub fn without_steps(mut self, settings: &[WallClockStep]) -> LogClock {
         for anchor in &mut self.anchors {
@@ -120,7 +121,8 @@ impl LogClock {
             .for_each(|anchor| anchor.realtime = clamp_time(anchor.realtime.saturating_add(by)));
     }
 
-    /// Monotonic time when the log began, and the time by which the wall clock was ahead of it.
+    /// Monotonic time when the log began, and the time by which the wall clock was ahead of it, in
+    /// nanoseconds.
     pub fn log_start(&self) -> Option<(i64, i64)> {
         self.anchors.first().map(|anchor| (anchor.monotonic, wall_clock_offset(anchor)))
     }
@@ -184,7 +186,7 @@ struct AnchorInterval {
     first: u64,
     end: u64,
     realtime: i64,
-    /// Length in ticks and in nanoseconds.
+    /// Length of the interval in ticks and in nanoseconds.
     span: (u64, u64),
 }
 

@@ -9,7 +9,7 @@ pub enum OpenError {
     /// The operating system refused.
     #[error("{path}: {source}", path = path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Reason given by the system.
         source: std::io::Error,
@@ -17,15 +17,15 @@ pub enum OpenError {
     /// The file does not begin like a log.
     #[error("{path}: not a sockcap log ({why}); give files written by libsockcap.so (*.sclog)", path = path.display())]
     NotALog {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with its beginning.
+        /// What is wrong with the file's beginning.
         why: &'static str,
     },
     /// The log was written in another version of the format.
     #[error("{path}: log format version {found}, this program reads version {known}; use the sockcap it was recorded with", path = path.display(), known = crate::layout::VERSION)]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Version in the file.
         found: u32,
@@ -37,7 +37,7 @@ pub enum OpenError {
 pub struct LogDamage {
     /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Number of bytes from there that were skipped.
+    /// Number of bytes from `offset` that were skipped.
     pub bytes: u64,
     /// Fault at this place.
     pub fault: DamageKind,
@@ -48,7 +48,7 @@ pub struct LogDamage {
 pub enum DamageKind {
     /// The file ends inside a chunk.
     Truncated,
-    /// A chunk does not begin as one.
+    /// A chunk does not begin with a chunk's magic.
     NotAChunk,
     /// A record was begun and never finished: its thread was killed or is still writing it.
     Unfinished,

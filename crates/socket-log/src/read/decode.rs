@@ -15,7 +15,7 @@ use crate::layout::{
     snippet,
 };
 
-/// Number of bits of its time that a plain-text snippet has.
+/// Number of low bits of its time that a plain-text snippet's record stores.
 pub(super) const HEAD_TICKS_BITS: u32 = 64 - snippet::LENGTH_BITS;
 
 /// Result of decoding the words from one place of a chunk on.
@@ -24,7 +24,7 @@ pub(crate) enum DecodeStep {
     Record { words: usize, time: StoredTime, record: LogRecord },
     /// Nothing was committed in this word.
     Empty,
-    /// Words that are to be skipped, and why.
+    /// A number of words that are to be skipped, and the reason.
     Damaged { words: usize, fault: DamageKind },
 }
 
@@ -33,9 +33,9 @@ pub(crate) enum DecodeStep {
 pub(crate) enum StoredTime {
     Whole(u64),
     Low(u32),
-    /// The low [`HEAD_TICKS_BITS`].
+    /// The low [`HEAD_TICKS_BITS`] of the ticks.
     Snippet(u64),
-    /// The low [`SHORT_TICKS_BITS`](crate::layout::SHORT_TICKS_BITS).
+    /// The low [`SHORT_TICKS_BITS`](crate::layout::SHORT_TICKS_BITS) of the ticks.
     Short(u32),
     /// The time of the preceding record.
     Before,

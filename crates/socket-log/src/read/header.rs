@@ -23,11 +23,11 @@ pub struct LogHeader {
     pub tick_clock: u32,
     /// Id of the process.
     pub pid: u32,
-    /// Id of its parent when the log began.
+    /// Id of the process's parent when the log began.
     pub parent_pid: u32,
-    /// Id of its user.
+    /// Id of the process's user.
     pub uid: u32,
-    /// Beginning of the process.
+    /// Start of the process.
     pub start: Anchor,
     /// The kernel's random id of this boot.
     pub boot_id: [u8; 16],
@@ -39,7 +39,7 @@ pub struct LogHeader {
     pub limit: u64,
     /// Whether a full log continues in place of its oldest chunks.
     pub keeps_newest: bool,
-    /// Whether its transfers have positions, see [`POSITION`](crate::layout::kind::POSITION).
+    /// Whether the log's transfers have positions, see [`POSITION`](crate::layout::kind::POSITION).
     pub has_positions: bool,
     /// Source of the log, one of [`source`](crate::layout::source).
     pub source: u32,
@@ -52,13 +52,13 @@ pub struct LogHeader {
     pub cgroup: String,
     /// Ancestors of this process, as far as they were recorded, the nearest last.
     pub ancestors: Vec<Ancestor>,
-    /// Number of processes of its family that used sockets and have no log, since there was no
-    /// space for one.
+    /// Number of processes of this process's family that used sockets and have no log, since there
+    /// was no space for one.
     pub without_log: u64,
     /// Whether resources are recorded in addition to messages: files, sleeps, and hand-offs between
     /// threads.
     pub resources: bool,
-    /// Whether snippets of messages are recorded, as `Snippet`s.
+    /// Whether snippets of messages are recorded.
     pub heads: bool,
     /// Recording that the log belongs to; `None` if there is none, or for logs from before there
     /// were ids.
@@ -69,7 +69,7 @@ pub struct LogHeader {
     /// Name of the host that the process ran on: the name of the directory in which the log was
     /// opened, otherwise the one in the log.
     pub host: String,
-    /// Name of the host in the log, if that is different.
+    /// Name of the host in the log, if it differs from `host`.
     pub says: Option<String>,
     /// Path of the executable.
     pub executable: String,
@@ -84,7 +84,7 @@ pub struct Ancestor {
     pub pid: u32,
     /// Start of the process, in nanoseconds since the Unix epoch.
     pub start: i64,
-    /// Name of the file that it was started as.
+    /// Name of the file that the process was started as.
     pub name: String,
 }
 
@@ -110,7 +110,7 @@ impl LogHeader {
         self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost))
     }
 
-    /// Whether the writer has recorded the end of the log. It does not if it is killed.
+    /// Whether the writer has recorded the end of the log. A killed writer does not.
     pub fn has_ended(&self) -> bool {
         self.state != state::RUNNING
     }
@@ -139,7 +139,7 @@ impl LogHeader {
 pub(crate) enum HeaderProblem {
     /// The page does not belong to a log, for this reason.
     NotALog(&'static str),
-    /// The page is of this version.
+    /// The page is of this other version.
     Version(u32),
 }
 

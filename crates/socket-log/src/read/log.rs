@@ -51,7 +51,7 @@ impl SocketLog {
     /// Log of these bytes; `path` is its name in errors.
     ///
     /// # Errors
-    /// If they are not a log, or one of another version.
+    /// If the bytes are not a log, or a log of another version.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<SocketLog, OpenError> {
         let length = bytes.len() as u64;
         SocketLog::with_source(&DataPath::from(path), LogBytes::Memory(bytes), length)
@@ -72,10 +72,10 @@ impl SocketLog {
         &self.path
     }
 
-    /// The header page as it is in the file; shorter if the file is.
+    /// The header page as it is in the file; shorter than a page if the file is.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the operating system cannot read the file.
     pub fn header_page(&self) -> io::Result<Vec<u8>> {
         let mut page = vec![0; HEADER_BYTES];
         let read = read_at(&self.bytes, &mut page, 0)?;
@@ -96,11 +96,10 @@ impl SocketLog {
         self.file()?.metadata().ok().map(|about| about.uid())
     }
 
-    /// Opens the file once more, to change its contents. It is the same file as was opened first,
-    /// whatever is at its path by now.
+    /// Opens the file once more, to change its contents.
     ///
     /// # Errors
-    /// If the system refuses, or if another file is there.
+    /// If the operating system refuses, or if another file is at the path by now.
     pub fn open_to_write(&self) -> io::Result<File> {
         let file = self.path.open_to_write()?;
         let of = |file: &File| file.metadata().map(|about| (about.dev(), about.ino()));
@@ -127,7 +126,7 @@ impl SocketLog {
     }
 
     /// Chunks in the order in which they were begun, which is the order in the file unless chunks
-    /// were reused. Those of one thread are in the order in which it wrote them.
+    /// were reused. The chunks of one thread are in the order in which it wrote them.
     pub fn chunks(&self) -> LogChunks<'_> {
         LogChunks::new(&self.bytes, self.length, self.header.keeps_newest)
     }

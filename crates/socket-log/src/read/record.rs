@@ -10,7 +10,7 @@ use crate::layout::Anchor;
 /// Entry of a log: a record with its thread and its time, in the file's ticks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Id of the thread that wrote it, or the id that stands for its goroutine, see
+    /// Id of the thread that wrote the record, or the id that stands for its goroutine, see
     /// [`goroutine`](crate::layout::goroutine).
     pub tid: u32,
     /// Time, in ticks, when a send was called, a receive returned, or the event took place.
@@ -26,7 +26,7 @@ pub struct Snippet {
     pub direction: Direction,
     /// Number of the flow.
     pub flow: u32,
-    /// Class of the snippet, one of `snippet`.
+    /// Class of the snippet, one of [`snippet`](crate::layout::snippet).
     pub class: u8,
     /// Offset of the first byte in the transfer or datagram of the same time, flow and direction.
     pub offset: u32,
@@ -39,7 +39,7 @@ pub struct Snippet {
     /// Whether the bytes are plain text of a TLS library. They were encrypted in the transfer, so
     /// the offset only expresses their order.
     pub plain: bool,
-    /// Bytes as the library kept them: zeros if they were blanked since.
+    /// Bytes as the library kept them; zeros if they were blanked later.
     pub bytes: Vec<u8>,
 }
 
@@ -67,7 +67,7 @@ pub enum LogRecord {
         bytes: u64,
         /// CRC-32 of the payload.
         checksum: u32,
-        /// Whether only a part of it was received; the checksum is of that part.
+        /// Whether only a part of the datagram was received; the checksum is of that part.
         truncated: bool,
         /// Whether the datagram was only peeked at (`MSG_PEEK`).
         peeked: bool,
@@ -96,14 +96,14 @@ pub enum LogRecord {
         peer: Option<SocketName>,
         /// Id of the process at the other end of a unix socket; 0 if unknown.
         peer_pid: u32,
-        /// Time since the call to `connect`, in ticks, if it is known.
+        /// Time from the call of `connect` to its return, in ticks, if it is known.
         took: Option<u64>,
         /// Whether `connect` returned while the connection was still being made.
         under_way: bool,
     },
     /// Descriptor that was closed.
     Close {
-        /// Number of its flow.
+        /// Number of the descriptor's flow.
         flow: u32,
         /// The descriptor.
         fd: i32,
@@ -166,8 +166,8 @@ pub enum LogRecord {
         /// CPU time, in nanoseconds.
         nanoseconds: u64,
     },
-    /// Fingerprint of a stream's beginning, in one direction. A later one of the same flow and
-    /// direction replaces it.
+    /// Fingerprint of a stream's beginning, in one direction. A later fingerprint of the same flow
+    /// and direction replaces it.
     Fingerprint {
         /// Number of the flow.
         flow: u32,
@@ -184,8 +184,8 @@ pub enum LogRecord {
         flow: u32,
         /// Direction of the bytes.
         direction: Direction,
-        /// Number of bytes that had been moved in this direction before it;
-        /// [`NO_POSITION`](crate::layout::NO_POSITION) if that is not known.
+        /// Number of bytes that had been moved in this direction before the transfer;
+        /// [`NO_POSITION`](crate::layout::NO_POSITION) if it is not known.
         before: u64,
     },
     /// Number of bytes that had been moved over a stream, as counted by the kernel, for a stream
@@ -215,7 +215,7 @@ pub enum LogRecord {
     OtherEnd {
         /// Number of the flow.
         flow: u32,
-        /// The kernel's id of that socket (`SO_COOKIE`).
+        /// The kernel's id of the socket at the other end (`SO_COOKIE`).
         cookie: u64,
     },
     /// Call in which libc moves bytes unseen.
@@ -224,9 +224,9 @@ pub enum LogRecord {
     Unseen {
         /// Cause, one of [`unseen`](crate::layout::unseen).
         cause: u16,
-        /// Id of the process that runs it.
+        /// Id of the process that runs the program.
         pid: u32,
-        /// Path of the program; for a long one its end.
+        /// Path of the program; of a long path the end.
         program: String,
     },
     /// Uncaptured event.
@@ -236,12 +236,12 @@ pub enum LogRecord {
         /// The descriptor; for an object its calls, flags of
         /// [`uncaptured`](crate::layout::uncaptured).
         value: u32,
-        /// Nature of the socket, if it is one.
+        /// Nature of the socket, if the event is about a socket.
         socket: SocketKind,
-        /// Path of the object, if it is one; for a long one its end.
+        /// Path of the object, if the event is about an object; of a long path the end.
         object: String,
     },
-    /// Start of the thread by another.
+    /// Start of the thread by another thread.
     Thread {
         /// Id of the thread that started it.
         creator: u32,
@@ -263,16 +263,16 @@ pub enum LogRecord {
     /// Bytes by which a message is identified. The record has the time of the transfer or datagram
     /// that contains them.
     Head(Snippet),
-    /// Change of the goroutine: from here on, records of the chunk are of this one. It has the time
-    /// of an earlier record.
+    /// Change of the goroutine: from here on, records of the chunk are of this goroutine. The
+    /// record has the time of an earlier one.
     Goroutine {
         /// Number of the goroutine; 0 if records are of the thread itself.
         number: u64,
-        /// Thread id that stands for the goroutine that started it, see
+        /// Thread id that stands for the goroutine that started this one, see
         /// [`goroutine`](crate::layout::goroutine); 0 for none.
         creator: u32,
     },
-    /// Goroutine that this one woke, or started, at the record's time.
+    /// Goroutine that the chunk's current goroutine woke, or started, at the record's time.
     Ready {
         /// Number of the goroutine.
         number: u64,

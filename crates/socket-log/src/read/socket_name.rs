@@ -32,7 +32,7 @@ pub enum SocketName {
 }
 
 impl SocketName {
-    /// Number of an unspecified machine of a vsock socket: the socket's own.
+    /// Number of the machine of a vsock socket that names none: its own machine.
     pub const ANY_CID: u32 = u32::MAX;
 
     /// Decodes a `sockaddr` from the kernel, with trailing zeros cut or not; `None` if it is too

@@ -1,4 +1,4 @@
-//! Header of a file of switches: the same as for a log, so that tools which gather logs can
+//! Header of a file of switches: the header of a log, so that tools which gather logs can
 //! identify its host.
 
 use std::mem::offset_of;

@@ -28,8 +28,8 @@ pub enum SwitchEntry {
 }
 
 impl SwitchLog {
-    /// Opens the file at `path` and reads its header. In a host's directory it belongs to that
-    /// host, see [`LogHeader::host`].
+    /// Opens the file at `path` and reads its header. A file in a host's directory belongs to the
+    /// host of the directory, see [`LogHeader::host`].
     ///
     /// # Errors
     /// If the file cannot be read, is not a file of switches, or is of another version.
@@ -47,7 +47,7 @@ impl SwitchLog {
     /// File of these bytes; `path` is its name in errors.
     ///
     /// # Errors
-    /// If they are not a file of switches, or one of another version.
+    /// If the bytes are not a file of switches, or of another version.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<SwitchLog, OpenError> {
         let length = bytes.len() as u64;
         SwitchLog::with_source(path, LogBytes::Memory(bytes), length)
@@ -109,13 +109,13 @@ impl SwitchLog {
 struct SwitchAssembler<'a, F: FnMut(SwitchEntry)> {
     /// The first half of a name.
     name: Option<(ThreadSwitch, [u8; 8])>,
-    /// Damage that may continue.
+    /// Damage that the next records may continue.
     damage: Option<LogDamage>,
     each: &'a mut F,
 }
 
 impl<F: FnMut(SwitchEntry)> SwitchAssembler<'_, F> {
-    /// Adds the record at `offset`. No record is from before the file began.
+    /// Adds the record at `offset`. A record from before the file's `begin` is damage.
     fn add_record(&mut self, offset: u64, half: Option<SwitchRecord>, begin: i64) {
         let half = half.filter(|half| {
             let (SwitchRecord::Whole(of) | SwitchRecord::First(of, _) | SwitchRecord::Rest(of, _)) =

@@ -1,7 +1,7 @@
-//! Record of a file of switches: an event of one thread, in 24 bytes.
+//! Record of a file of switches: an event of one thread, in 24 bytes (`docs/log-format.md`).
 //!
-//! Records need not be in order of time: the kernel has a queue for each processor, and they are
-//! emptied one after the other. Those of one processor are in order.
+//! Records need not be in order of time: the kernel has a queue for each processor, and the queues
+//! are emptied one after the other. The records of one processor are in order.
 
 /// Size of a record, in bytes.
 pub const RECORD_BYTES: usize = 24;
@@ -14,11 +14,12 @@ pub(super) type RawSwitch = [u8; RECORD_BYTES];
 pub struct ThreadSwitch {
     /// Time, in nanoseconds of `CLOCK_MONOTONIC`.
     pub time: i64,
-    /// Number of the processor; [`ThreadSwitch::ANY_PROCESSOR`] if it concerns all of them.
+    /// Number of the processor; [`ThreadSwitch::ANY_PROCESSOR`] if the event concerns all
+    /// processors.
     pub processor: u16,
     /// Id of the thread; 0 if there is none.
     pub thread: u32,
-    /// Id of its process; 0 if unknown.
+    /// Id of the thread's process; 0 if unknown.
     pub process: u32,
     /// Kind of event.
     pub event: SwitchEvent,
@@ -49,7 +50,7 @@ pub enum SwitchEvent {
     /// Records of the processor are missing, between the previous one of the same processor (or the
     /// latest earlier [`SwitchEvent::Mark`], if that is later) and this time.
     Lost {
-        /// Number of them; `u32::MAX` if there are more.
+        /// Number of missing records; `u32::MAX` if there are more.
         records: u32,
     },
     /// Everything that happened before this time on any processor is in the file, before this
@@ -67,7 +68,7 @@ mod kind {
     pub(super) const EXEC: u8 = 6;
     /// The first 8 bytes of a name, in place of process and value.
     pub(super) const NAME: u8 = 7;
-    /// The other 8 bytes.
+    /// The other 8 bytes of a name, in place of process and value.
     pub(super) const NAME_REST: u8 = 8;
     pub(super) const LOST: u8 = 9;
     pub(super) const MARK: u8 = 10;
@@ -76,7 +77,7 @@ mod kind {
 /// Check value of a record with zeros in all other bytes.
 const CHECK: u8 = 0x5a;
 
-/// Times that a record may have: up to 146 years after the machine started.
+/// Times that a record may have, in nanoseconds: up to 146 years after the machine started.
 const TIMES: std::ops::RangeInclusive<i64> = 0..=1 << 62;
 
 /// A record that was read: a whole one, or half of a name.
@@ -93,7 +94,7 @@ impl ThreadSwitch {
     /// Processor number of events that concern all processors.
     pub const ANY_PROCESSOR: u16 = u16::MAX;
 
-    /// Adds the record to `bytes`. A name takes two.
+    /// Appends the record to `bytes`. A name takes two records.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let value = |kind: u8, value: u32| self.encode_record(kind, self.process, value);
         let raw = match self.event {

@@ -17,7 +17,7 @@ use crate::tuning::NEW_FILE_MODE;
 #[derive(Debug)]
 pub struct SwitchWriter {
     file: File,
-    /// Where the next record goes.
+    /// Offset of the next record in the file, in bytes.
     end: u64,
     batch: Vec<u8>,
     /// Number of records that could not be written, since the last successful write.
@@ -30,7 +30,7 @@ impl SwitchWriter {
     /// Makes the file at `path`, which must not exist.
     ///
     /// # Errors
-    /// If it cannot be made or written.
+    /// If the file cannot be made or written.
     pub fn create(path: impl Into<DataPath>, about: &SwitchFileHeader) -> io::Result<SwitchWriter> {
         let file = path.into().create_new(NEW_FILE_MODE)?;
         file.write_all_at(&about.header_page(), 0)?;
@@ -53,9 +53,9 @@ impl SwitchWriter {
         self.batch.len()
     }
 
-    /// Writes the batch. If that fails its records are lost, and the file records that as soon as
-    /// there is space again; a reader meanwhile finds the complete earlier records. `now` is
-    /// `CLOCK_MONOTONIC` in nanoseconds.
+    /// Writes the batch. If writing fails, the records of the batch are lost, and the file records
+    /// the loss as soon as there is space again; a reader meanwhile finds the complete earlier
+    /// records. `now` is `CLOCK_MONOTONIC` in nanoseconds.
     ///
     /// # Errors
     /// If the system refuses. The writer can still be used.
@@ -93,7 +93,8 @@ impl SwitchWriter {
         self.lost
     }
 
-    /// Writes the rest and a record that the file has ended.
+    /// Writes the pending records and a record that the file has ended, at `now` (`CLOCK_MONOTONIC`
+    /// in nanoseconds).
     ///
     /// # Errors
     /// If the system refuses.

@@ -14,7 +14,7 @@ impl LogWriter {
         self
     }
 
-    /// Sets the kernel's id of the boot to one of equal bytes; by default all logs are of one boot.
+    /// Sets the kernel's id of the boot to 16 bytes `boot`; by default all logs are of one boot.
     pub fn set_boot(&mut self, boot: u8) -> &mut LogWriter {
         self.set_boot_id([boot; 16])
     }
@@ -64,7 +64,8 @@ impl LogWriter {
         self
     }
 
-    /// Sets the wall-clock time at tick 0, for this and all further records.
+    /// Sets the wall-clock time at tick 0, in nanoseconds since the Unix epoch, for the header and
+    /// all further records.
     pub fn set_epoch(&mut self, epoch: i64) -> &mut LogWriter {
         self.epoch = epoch;
         self.put_start()

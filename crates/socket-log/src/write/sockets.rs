@@ -36,7 +36,7 @@ pub fn vsock_address(cid: u32, port: u32) -> Vec<u8> {
     [&[40, 0, 0, 0], &port.to_le_bytes()[..], &cid.to_le_bytes(), &[0; 4]].concat()
 }
 
-/// Raw `sockaddr` of an IP address and port, of that address's own family.
+/// Raw `sockaddr` of an IP address and port, of the address's own family.
 pub fn inet_address(address: SocketAddr) -> Vec<u8> {
     let port = address.port().to_be_bytes();
     match address.ip() {
