@@ -25,14 +25,14 @@ pub(crate) const REVOKED: &str = "certificate revoked";
 /// Error of a configuration or of a peer's certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The key of another kind of machine.
+    /// The key is of another kind of machine.
     #[error(
         "this is {has}, but {needs} is needed; 'sockcap keys show FILE' shows the owner of a key"
     )]
     Role {
         /// Kind of machine that the key is for.
         has: String,
-        /// Kind of machine that it should be for.
+        /// Kind of machine that the key should be for.
         needs: &'static str,
     },
     /// The keys cannot be used.
@@ -105,7 +105,7 @@ pub fn client_config(bundle: &KeyBundle) -> Result<Arc<ClientConfig>, TlsError> 
 /// Shipper's end of a connection; it accepts only the authority's collector at the other end.
 ///
 /// # Errors
-/// Fails if rustls cannot make it.
+/// Fails if rustls cannot make the connection.
 pub fn connect_client(config: Arc<ClientConfig>) -> Result<ClientConnection, TlsError> {
     let name = DnsName::try_from_str(COLLECTOR)
         .map_err(|_| rustls::Error::General(COLLECTOR.to_owned()))?;

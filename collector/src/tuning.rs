@@ -33,7 +33,7 @@ pub(crate) const MAX_QUEUED_ANSWERS: usize = 64;
 /// Number of exchanges of times when a connection begins. Chosen, not measured.
 pub(crate) const FIRST_EXCHANGES: usize = 4;
 
-/// Time between two exchanges of times after that. They also show the collector that the shipper is
+/// Time between two later exchanges of times. They also show the collector that the shipper is
 /// alive. Chosen, not measured.
 pub(crate) const EXCHANGE_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -72,8 +72,8 @@ pub(crate) const MAX_ASKED_PAGES: u32 = 4096;
 /// Level of zstd. With more, the processor would be the limit in place of the network.
 pub(crate) const ZSTD_LEVEL: i32 = 1;
 
-/// Number of zero bytes at the end of a page below which it has no room for most records and seldom
-/// changes again. Chosen, not measured.
+/// Number of zero bytes at the end of a page below which most records do not fit into it and it
+/// seldom changes again. Chosen, not measured.
 pub(crate) const FULL_PAGE_ROOM: usize = 256;
 
 /// Number of scans without a change after which a full page is read only in its turn. Chosen, not
@@ -89,8 +89,9 @@ pub(crate) const CALM_TURN: usize = 64;
 /// of the oldest of a network that has the most. Chosen, not measured.
 pub(crate) const MAX_UNKNOWN_CONNECTIONS: usize = 512;
 
-/// Maximum number of such connections of one network: an address of IPv4, or 64 bits of IPv6. A
-/// further one takes the place of the oldest. As a handshake takes milliseconds, some thousand
+/// Maximum number of unidentified connections of one network: an address of IPv4, or 64 bits of
+/// IPv6. A further one takes the place of the oldest. As a handshake takes milliseconds, some
+/// thousand
 /// hosts behind one address can connect in a second. Chosen, not measured.
 pub(crate) const MAX_UNKNOWN_OF_NETWORK: usize = 32;
 
@@ -106,7 +107,7 @@ pub(crate) const NO_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(20);
 pub(crate) const MAX_MISNAMED_REPORTED: usize = 1000;
 
 /// Length of the pause after the files of a host were counted again, as a multiple of the duration
-/// of the count: a host without room must not keep a disk busy. Chosen, not measured.
+/// of the count: a host without space must not keep a disk busy. Chosen, not measured.
 pub(crate) const RECOUNT_PAUSE: u32 = 9;
 
 /// Time between checks of the list of revoked keys. Chosen, not measured.
@@ -128,7 +129,8 @@ pub(crate) const DEADLINE_PIECE_BYTES: usize = 16 << 10;
 pub(crate) const MAX_DIRTY_FILES: usize = 64;
 
 /// Maximum number of bytes by which a file may be longer than its content. The log of a program
-/// that confined itself is extended at once by 256 MiB beyond its use; without a bound a host could
+/// that confined itself is extended by 256 MiB beyond its use in one step; without a bound a host
+/// could
 /// make files that take forever to read.
 pub(crate) const MAX_SPARSE_BYTES: u64 = 1 << 30;
 
@@ -161,7 +163,8 @@ pub(crate) const MAX_UNSENT_BYTES: u32 = 512 << 10;
 /// Maximum time for the other side to receive the last frame. Chosen, not measured.
 pub(crate) const LINGER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Maximum number of bytes that are read and discarded in that time. Chosen, not measured.
+/// Maximum number of bytes that are read and discarded within [`LINGER_TIMEOUT`]. Chosen, not
+/// measured.
 pub(crate) const MAX_DISCARDED_BYTES: usize = 4 << 20;
 
 /// Maximum number of bytes read of a key file; it has three parts of about a kilobyte.
@@ -171,6 +174,6 @@ pub(crate) const MAX_KEY_FILE_BYTES: u64 = 256 << 10;
 /// each time the whole log is read, which may cost a fifth of a processor. Chosen, not measured.
 pub(crate) const NAMING_PAUSE: u32 = 4;
 
-/// Minimum length of that pause. Operations need not reach the collector sooner. Chosen, not
-/// measured.
+/// Minimum length of the pause after the operations of a log were named. Operations need not reach
+/// the collector sooner. Chosen, not measured.
 pub(crate) const MIN_NAMING_PAUSE: Duration = Duration::from_secs(2);

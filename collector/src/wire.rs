@@ -1,7 +1,7 @@
 //! Protocol on the wire, version 1: `docs/wire-format.md` in code. `message` has the messages,
 //! `frames` cuts the stream into them. A shipper sends requests and statements, the collector
-//! answers in the order of the requests: neither ever waits for a message that the other does not
-//! know it has to send.
+//! answers in the order of the requests. Neither side ever waits for a message that the other side
+//! does not know it has to send.
 
 mod frames;
 mod message;

@@ -25,8 +25,8 @@ const KNOWN: [i64; 5] = [
     0xf2f5_2010, // f2fs
 ];
 
-/// Whether no process has the file open for writing or mapped: `true` if so, `false` if some
-/// process has, `None` if the system does not tell.
+/// Whether no process has the file open for writing or mapped; `None` if the system does not report
+/// it.
 pub fn has_no_writer(file: &File) -> Option<bool> {
     let of = fstatfs(file).ok()?.f_type;
     if !KNOWN.contains(&of) {
@@ -53,7 +53,8 @@ pub fn has_no_writer(file: &File) -> Option<bool> {
     }
 }
 
-/// Scope of process ids: ids have a meaning only where this process runs.
+/// Scope of process ids: the boot and the pid namespace in which ids have the meaning that they
+/// have for this process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProcessScope {
     /// The kernel's id of this boot; zeros if unknown.

@@ -18,7 +18,7 @@ pub enum ShipEvent<'a> {
     Connected,
     /// Progress, in bytes of files.
     Progress {
-        /// Sent since the program began.
+        /// Bytes sent since the program began.
         sent: u64,
         /// Estimate of the bytes that are known and not sent.
         left: u64,
@@ -39,33 +39,33 @@ pub enum ShipEvent<'a> {
     },
     /// A file is a copy of another, and is not sent.
     Twin {
-        /// The copy.
+        /// Name of the copy.
         name: &'a str,
-        /// The other.
+        /// Name of the file that it is a copy of.
         first: &'a str,
     },
     /// A file cannot be read, and is skipped.
     Unreadable {
-        /// The file.
+        /// Name of the file.
         name: &'a str,
         /// Reason.
         error: io::Error,
     },
     /// The directory has logs of other hosts, which are not sent.
     Others {
-        /// Their names.
+        /// Names of the other hosts.
         hosts: &'a [String],
     },
     /// Times were exchanged.
     Hint(TimeExchange),
     /// A file was removed because the collector has it.
     Removed {
-        /// The file.
+        /// Name of the file.
         name: &'a str,
     },
     /// A file could not be removed.
     NotRemoved {
-        /// The file.
+        /// Name of the file.
         name: &'a str,
         /// Reason.
         error: io::Error,

@@ -37,7 +37,7 @@ pub(super) struct OpenedLog {
     pub(super) header: LogHeader,
 }
 
-/// Stamp of the file at `path`; `None` if it has vanished.
+/// [`FileStamp`] of the file at `path`; `None` if the file has vanished.
 pub(super) fn file_stamp(path: &DataPath) -> Option<FileStamp> {
     let status = path.metadata().ok()?;
     Some(FileStamp([
@@ -76,7 +76,7 @@ impl OpenedLog {
             let first = match seek(&self.file, SeekFrom::Data(at)) {
                 Ok(first) => first,
                 Err(Errno::NXIO) => break,
-                // A file system that cannot tell has content everywhere.
+                // On a file system that does not report holes, every page counts as content.
                 Err(_) => at,
             };
             let end =

@@ -21,10 +21,10 @@ pub(super) struct OperationsUpdater {
 
 #[derive(Debug)]
 struct UpdatedLog {
-    /// Stamp of the log when it was read; `None` if it could still be written to, as stores to
-    /// mapped memory do not change the stamp.
+    /// Metadata of the log when it was read; `None` if the log could still be written to, as stores
+    /// to mapped memory do not change the metadata.
     stamp: Option<FileStamp>,
-    /// Earliest time of the next reading.
+    /// Earliest time at which the log is read again.
     again: Instant,
 }
 
@@ -44,7 +44,7 @@ impl OperationsUpdater {
                 continue;
             }
             let has_ended = update_log(&path);
-            // Taken after the update, which blanks the snippets of an ended log.
+            // The stamp is taken after the update, which blanks the snippets of an ended log.
             let stamp = files::file_stamp(&path).filter(|_| has_ended);
             let again = now + update_pause(now.elapsed());
             self.logs.insert(name.clone(), UpdatedLog { stamp, again });
@@ -52,12 +52,12 @@ impl OperationsUpdater {
     }
 }
 
-/// Pause after a reading of this duration.
+/// Pause after an update that took this time.
 fn update_pause(took: Duration) -> Duration {
     (took * NAMING_PAUSE).max(MIN_NAMING_PAUSE)
 }
 
-/// Names the operations in one log. Returns whether no process can write to the log any more.
+/// Updates the operation file of one log. Returns whether no process can write to the log any more.
 fn update_log(path: &DataPath) -> bool {
     let has_ended = path.open().is_ok_and(|file| writers::has_no_writer(&file) == Some(true));
     if SocketLog::open(path).is_ok_and(|log| log.header().heads) {

@@ -15,9 +15,9 @@ pub struct ShipOptions {
     pub data: DataDir,
     /// Host that owns the sent logs.
     pub host: String,
-    /// The collector, as `HOST:PORT`.
+    /// Address of the collector, as `HOST:PORT`.
     pub to: String,
-    /// TLS with certificates on both sides; without, connections are plain.
+    /// TLS with certificates on both sides; `None` for plain connections.
     pub tls: Option<Arc<ClientConfig>>,
     /// Whether to continue after everything is sent.
     pub follow: bool,
@@ -34,11 +34,11 @@ pub struct ShipOptions {
 /// Summary of what a shipper did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShipSummary {
-    /// Bytes of files that were sent.
+    /// Number of bytes of files that were sent.
     pub sent: u64,
-    /// Bytes on the wire.
+    /// Number of bytes on the wire.
     pub wire: u64,
-    /// Files that could not be read.
+    /// Number of files that could not be read.
     pub unreadable: u64,
 }
 
@@ -51,17 +51,17 @@ pub enum ShipError {
     /// Nothing could be sent for too long.
     #[error("{to}: {why}; nothing is lost, and the next run continues where this one ended")]
     GaveUp {
-        /// The collector.
+        /// Address of the collector.
         to: String,
         /// The last error.
         why: String,
     },
-    /// The collector had no room for too long.
+    /// The collector had no space for too long.
     #[error(
         "{to}: {shortage}; unstored data stays here, and the next run continues where this one ended"
     )]
     NoRoom {
-        /// The collector.
+        /// Address of the collector.
         to: String,
         /// The shortage.
         shortage: StorageShortage,
@@ -69,7 +69,7 @@ pub enum ShipError {
     /// The collector refuses this host.
     #[error("{to}: {why}")]
     Refused {
-        /// The collector.
+        /// Address of the collector.
         to: String,
         /// Reason.
         why: String,

@@ -12,7 +12,7 @@ use crate::identity::LogIdentity;
 use crate::tuning::{BATCH_BYTES, BATCH_TIME, KEEP_ALIVE_INTERVAL};
 use crate::wire::{self, CollectorAnswer, ShipperRequest, StorageShortage, TimeExchange};
 
-/// The dialog has ended; it reports the reason itself.
+/// Error: the dialog has ended; it reports the reason itself.
 #[derive(Debug)]
 pub(super) struct DialogEnded;
 
@@ -39,7 +39,7 @@ pub(super) struct OutgoingData {
     answers: VecDeque<(u64, Vec<u64>)>,
     /// Pages that were not stored.
     pub(super) lost: Vec<PageRange>,
-    /// Shortage at the collector since this was last taken.
+    /// Latest shortage at the collector; the scanner takes it out.
     pub(super) shortage: Option<StorageShortage>,
     /// Bytes of files that the shipper knows of and has not sent.
     pub(super) left: u64,
@@ -48,7 +48,8 @@ pub(super) struct OutgoingData {
 }
 
 impl OutgoingData {
-    /// Empty state with these queues to the dialog and back.
+    /// Creates the state of a connection without data in flight, with the queues to and from the
+    /// dialog.
     pub(super) fn new(items: Sender<DialogTask>, replies: Receiver<DialogReply>) -> OutgoingData {
         let now = Instant::now();
         OutgoingData {
@@ -122,7 +123,7 @@ impl OutgoingData {
         }
     }
 
-    /// Sends the length of the selected file. Its loss is reported as a loss of no pages.
+    /// Sends the length of the selected file. If it is not stored, `lost` gets a range of no pages.
     pub(super) fn send_length(&mut self, of: LogIdentity, length: u64) -> Result<(), DialogEnded> {
         self.batch.push(PageRange { of, first: 0, count: 0 });
         self.send_request(&ShipperRequest::Length { length })

@@ -1,9 +1,9 @@
-//! The bandwidth limit: a bucket of tokens, filled at the rate and never with more than a second's
-//! worth.
+//! The bandwidth limit: a bucket of tokens, one per byte, filled at the rate and never with more
+//! than the tokens of one second.
 
 use std::time::{Duration, Instant};
 
-/// A bucket of bytes.
+/// A bucket of tokens, one per byte.
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     /// Bytes a second.

@@ -152,7 +152,7 @@ impl<'a> LogScanner<'a> {
                 out.drain_batches()?;
                 return Ok(ScanResult { stopped: true, ..self.finish_scan(out) });
             }
-            // Data for which the collector has no room need not be sent. If only its number of
+            // Data for which the collector has no space need not be sent. If only its number of
             // files is exhausted, existing files continue.
             if out.shortage.is_some_and(|shortage| shortage != StorageShortage::Files) {
                 break;
@@ -179,7 +179,7 @@ impl<'a> LogScanner<'a> {
     fn finish_scan(&mut self, out: &mut OutgoingData) -> ScanResult {
         let lost = std::mem::take(&mut out.lost);
         self.mark_lost(&lost);
-        // An operator may make room at the collector by removing existing files.
+        // An operator may free space at the collector by removing existing files.
         self.unsure |= out.shortage.is_some();
         ScanResult { shortage: out.shortage.take(), stopped: false }
     }
@@ -189,7 +189,7 @@ impl<'a> LogScanner<'a> {
         move |error| ScanError::Io(path.to_path_buf(), error)
     }
 
-    /// Names of the files to send, all of them known from now on.
+    /// Names of the files to send, which are all in `files` from now on.
     fn list_names(&mut self, out: &mut OutgoingData) -> Result<Vec<String>, ScanError> {
         let names = files::log_names(&self.directory).map_err(self.io_error(""))?;
         self.naming.update_operations(&self.directory, &names);
@@ -245,7 +245,7 @@ impl<'a> LogScanner<'a> {
         Ok(names)
     }
 
-    /// Reports once that a file cannot be read. It holds up no other.
+    /// Reports once that a file cannot be read. The others are still sent.
     fn report_unreadable(&mut self, name: &str, error: io::Error) {
         if self.unreadable.insert(name.to_owned()) {
             debug!(name, %error, "a file is skipped");

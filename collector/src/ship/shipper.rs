@@ -29,7 +29,7 @@ use crate::wire::{CollectorAnswer, ShipperRequest, StorageShortage, VERSION};
 pub(super) enum ConnectionOutcome {
     /// Everything is sent, or the program is to stop.
     Over,
-    /// The collector has had no room for too long.
+    /// The collector has had no space for too long.
     NoRoom(StorageShortage),
     /// The connection ended.
     Broken(ConnectionError),
@@ -45,7 +45,8 @@ pub(super) struct Shipper<'a> {
     boot: [u8; 16],
     pub(super) wire: u64,
     pub(super) durable: u64,
-    /// Set some time after the program is to stop: work that is still in progress is abandoned.
+    /// Flag that is set some time after the program is to stop: work that is still in progress is
+    /// abandoned.
     pub(super) abort: StopFlag,
 }
 
@@ -164,8 +165,8 @@ impl<'a> Shipper<'a> {
         Err(why)
     }
 
-    /// Scans the files, once or over and over. Returns the remaining shortage, if any, unless it
-    /// follows.
+    /// Scans the files, once or over and over. Returns the remaining shortage, if any, unless the
+    /// shipper follows the logs.
     fn scan_until_done(
         &mut self,
         out: &mut OutgoingData,
@@ -207,7 +208,7 @@ impl<'a> Shipper<'a> {
         }
     }
 
-    /// Waits, and exchanges times when that is due.
+    /// Waits for `time`, and exchanges times when an exchange is due.
     fn wait_exchanging(
         &self,
         out: &mut OutgoingData,

@@ -14,17 +14,17 @@ const UNKNOWN: u64 = u64::MAX;
 pub(super) enum PageSelection {
     /// Pages that have probably changed, and some others in turn.
     Likely,
-    /// All.
+    /// All pages.
     All,
 }
 
-/// One file.
+/// State of one file.
 #[derive(Debug)]
 pub(super) struct TrackedLog {
     pub(super) identity: LogIdentity,
     /// Whether the collector's content was queried.
     pub(super) asked: bool,
-    /// Whether no process can write to it any more and the collector has all of it.
+    /// Whether no process can write to the file any more and the collector has all of it.
     pub(super) done: bool,
     /// Length of the collector's file; `None` if uncertain.
     pub(super) remote: Option<u64>,
@@ -36,7 +36,7 @@ pub(super) struct TrackedLog {
 }
 
 impl TrackedLog {
-    /// File without known state.
+    /// Creates the state of a file of which nothing is known.
     pub(super) fn new(identity: LogIdentity) -> TrackedLog {
         TrackedLog {
             identity,
@@ -62,7 +62,7 @@ impl TrackedLog {
     }
 
     /// Whether the collector still has the file, by its length there and the checksum of its first
-    /// page. An acknowledged file may have been removed there to make room. A finished file then
+    /// page. An acknowledged file may have been removed there to free space. A finished file then
     /// stays finished; any other has to be sent again as a whole.
     pub(super) fn is_there(&self, length: u64, first: Option<u64>) -> bool {
         let is_known = |sum: &u64| *sum != 0 && *sum != UNKNOWN;
@@ -94,8 +94,8 @@ impl TrackedLog {
         self.calm.resize(pages, 0);
     }
 
-    /// Runs of pages to read, as `[first, end)`, among those in `data`, where the file has content,
-    /// and those with content at the collector. No run is longer than `longest` pages.
+    /// Runs of pages to read, as `[first, end)`, among the pages in `data`, where the file has
+    /// content, and the pages with content at the collector. No run is longer than `longest` pages.
     pub(super) fn select_runs(
         &mut self,
         look: PageSelection,

@@ -1,5 +1,5 @@
-//! Verifier of hosts' certificates at a collector: those of its authority, by rustls' rules, that
-//! were not revoked.
+//! Verifier of hosts' certificates at a collector: accepts certificates of its authority, by
+//! rustls' rules, that were not revoked.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 
 use crate::keys::RevocationWatcher;
 
-/// Calls rustls' own verifier first.
+/// Verifier that calls rustls' own verifier and then checks the list of revoked keys.
 #[derive(Debug)]
 pub(super) struct HostCertificateVerifier {
     pub(super) inner: Arc<dyn ClientCertVerifier>,

@@ -42,13 +42,14 @@ impl FrameReader {
     /// Returns the bytes of the next frame without its length.
     ///
     /// # Errors
-    /// Fails if the source ends or fails, or announces a frame that is too long. After that the
+    /// Fails if the source ends or fails, or announces a frame that is too long. After an error the
     /// reader is unusable, except after a timeout: then the next call continues.
     pub fn next_frame(&mut self, source: &mut impl Read) -> Result<&[u8], FrameError> {
         self.next_frame_within(FRAME_LIMIT, source)
     }
 
-    /// Like [`next_frame`](FrameReader::next_frame), for a frame of at most `limit` bytes.
+    /// Returns the bytes of the next frame as [`next_frame`](FrameReader::next_frame) does, for a
+    /// frame of at most `limit` bytes.
     ///
     /// # Errors
     /// Fails as [`next_frame`](FrameReader::next_frame) does.
@@ -77,7 +78,8 @@ impl FrameReader {
         }
     }
 
-    /// Reads at least one byte more into a buffer that has room for a frame of `limit` bytes.
+    /// Reads at least one byte more into the buffer, which is made large enough for a frame of
+    /// `limit` bytes.
     fn fill_buffer(&mut self, limit: usize, source: &mut impl Read) -> Result<(), FrameError> {
         if self.buffer.len() < LENGTH + limit {
             self.buffer.resize(LENGTH + limit, 0);
@@ -126,7 +128,7 @@ pub fn decode_answer(frame: &[u8]) -> Result<CollectorAnswer, FrameError> {
 /// Encodes the frame of a message.
 ///
 /// # Errors
-/// Fails if it is longer than a frame may be.
+/// Fails if the message is longer than a frame may be.
 pub fn encode_frame(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     encode_frame_with(message, &[])
 }
@@ -134,7 +136,7 @@ pub fn encode_frame(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
 /// Encodes the frame of a message followed by bytes.
 ///
 /// # Errors
-/// Fails if it is longer than a frame may be.
+/// Fails if the message is longer than a frame may be.
 pub fn encode_frame_with(message: &impl Serialize, bytes: &[u8]) -> Result<Vec<u8>, FrameError> {
     let mut frame = Vec::with_capacity(LENGTH + 64 + bytes.len());
     frame.extend_from_slice(&[0; LENGTH]);

@@ -14,7 +14,7 @@ pub enum ShipperRequest<'a> {
     Hello {
         /// [`VERSION`](super::VERSION).
         version: u32,
-        /// The host, which must be one that its certificate names.
+        /// Name of the host, which must be in the shipper's certificate.
         host: &'a str,
         /// The kernel's id of this boot, for clock hints.
         boot: [u8; 16],
@@ -33,16 +33,16 @@ pub enum ShipperRequest<'a> {
         /// Number of pages, at most [`ASK_LIMIT`](super::ASK_LIMIT).
         pages: u32,
     },
-    /// Bytes of the file. Their zstd frame follows the message.
+    /// Bytes of the file. A zstd frame with these bytes follows the message.
     Extent {
         /// Position in the file, in bytes: at the beginning of a page.
         offset: u64,
         /// Number of bytes, at most [`EXTENT_LIMIT`](super::EXTENT_LIMIT).
         length: u32,
     },
-    /// The file's size in bytes, which makes it longer or shorter.
+    /// Size of the file, which is made longer or shorter accordingly.
     Length {
-        /// The size.
+        /// The size in bytes.
         length: u64,
     },
     /// Everything since the last flush shall be made durable. Answered by
@@ -81,7 +81,7 @@ pub enum CollectorAnswer {
     Have {
         /// Size of the file in bytes; 0 if there is none.
         length: u64,
-        /// The checksums of the pages asked for, as many as there are.
+        /// The checksums of the requested pages, as many as the file has.
         sums: Vec<u64>,
     },
     /// Everything up to flush `number` is on the disk, except data that was reported as not stored.
@@ -97,7 +97,7 @@ pub enum CollectorAnswer {
         /// The shortage.
         shortage: StorageShortage,
     },
-    /// The collector's time.
+    /// The collector's time, in answer to [`ShipperRequest::Time`].
     Time {
         /// Time when the request came, in nanoseconds since the Unix epoch.
         received: i64,
@@ -119,8 +119,8 @@ pub enum StorageShortage {
     Files,
     /// The disk reported another error, which is in the collector's log.
     Failure,
-    /// No shortage: files of this host were removed, for instance to make room, with all that was
-    /// sent of them.
+    /// No shortage: files of this host were removed, for instance to free space, with all data that
+    /// was sent of them.
     Removed,
 }
 
@@ -129,11 +129,11 @@ pub enum StorageShortage {
 pub struct TimeExchange {
     /// Time of the host's request, by its clock.
     pub host_sent: i64,
-    /// Time of its receipt at the collector, by the collector's clock.
+    /// Time of the request's receipt at the collector, by the collector's clock.
     pub collector_received: i64,
     /// Time of the collector's answer, by the collector's clock.
     pub collector_sent: i64,
-    /// Time of its receipt at the host, by the host's clock.
+    /// Time of the answer's receipt at the host, by the host's clock.
     pub host_received: i64,
 }
 
@@ -146,7 +146,7 @@ impl TimeExchange {
         i64::try_from((there + back) / 2).unwrap_or(if there > 0 { i64::MAX } else { i64::MIN })
     }
 
-    /// Round trip in nanoseconds. The offset is wrong by at most half of it.
+    /// Round trip in nanoseconds. The offset is wrong by at most half of the round trip.
     pub fn round_trip(&self) -> i64 {
         let host = i128::from(self.host_received) - i128::from(self.host_sent);
         let collector = i128::from(self.collector_sent) - i128::from(self.collector_received);

@@ -32,7 +32,7 @@ use files::CodeFile;
 use install::{FileInjection, InstallJob};
 use installed_blob::InstalledBlob;
 
-/// Blob in a process that was running before.
+/// A blob that was installed in a running process.
 #[derive(Clone, Debug)]
 pub struct AttachedProcess {
     installed: InstalledBlob,
@@ -43,13 +43,13 @@ pub struct AttachedProcess {
     remains: Vec<String>,
 }
 
-/// Installs a blob in a running process. `prepare` is called for the program and for its libc; the
-/// blob is the one of its first answer. The blob's first function gets what the kernel passed to
-/// the program, but with `variables` in place of the environment.
+/// Installs a blob in a running process. `prepare` is called for the program and for its libc; its
+/// first answer has the blob. The argument of the blob's first function is what the kernel passed
+/// to the program, but with `variables` in place of the environment.
 ///
 /// # Errors
-/// The process may not be traced, or cannot use the blob, or something failed. It continues
-/// unchanged.
+/// If the process may not be traced, cannot use the blob, or a step fails. The process then
+/// continues unchanged.
 pub fn attach_process(
     process: u32,
     prepare: &dyn Prepare,
@@ -71,7 +71,7 @@ impl AttachedProcess {
         &self.path
     }
 
-    /// Number of patches of its text.
+    /// Number of patches of the program's text.
     #[must_use]
     pub fn patches(&self) -> usize {
         self.installed.patches.len()
@@ -83,7 +83,7 @@ impl AttachedProcess {
         self.stopped
     }
 
-    /// Whether the process already had the blob of a killed recorder, which was taken out.
+    /// Whether the process had the blob of a killed recorder before, which was taken out.
     #[must_use]
     pub fn took_over(&self) -> bool {
         self.took_over
@@ -218,7 +218,7 @@ fn has_own_note(process: u32) -> bool {
 }
 
 /// Files of code of a process. A process that was just started may not have loaded its libc yet;
-/// this function waits for that.
+/// this function waits until it has.
 fn wait_for_libc(
     process: u32,
     memory: &ProcessMemory,

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Blob {
     /// Bytes of the image, code and data.
     pub image: Vec<u8>,
-    /// Size in memory, at least that of the image. Bytes after the image are zero.
+    /// Size in memory, in bytes, at least the length of the image. Bytes after the image are zero.
     pub memory: u64,
     /// Offsets of the code, whole pages of 4 KiB. Code is not writable, and everything else is not
     /// executable.
@@ -23,7 +23,7 @@ pub struct Blob {
     pub initialise: Option<u64>,
     /// Offset to which the GS base is to point.
     pub null_slot: u64,
-    /// How it is taken out of a program again; `None` if that is impossible.
+    /// How the blob is taken out of a program again; `None` if it cannot be.
     pub ending: Option<DetachInfo>,
 }
 
@@ -31,7 +31,7 @@ pub struct Blob {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DetachInfo {
     /// Offset of a function that is called once, while all threads stand still. Its argument has no
-    /// meaning. What the blob does afterwards must change nothing.
+    /// meaning. Code of the blob that runs after it must change nothing.
     pub function: u64,
     /// How hooks wait for the program's system calls.
     pub waiting: HookOffsets,
@@ -40,7 +40,7 @@ pub struct DetachInfo {
     /// unmapped once no code of the blob runs any more. `None` for a blob that maps nothing.
     pub mapped: Option<u64>,
     /// Offset of the words of a [`KillSwitch`], by which hooks are disabled while the process runs
-    /// if the blob cannot be taken out. `None` for a blob that has none.
+    /// if the blob cannot be taken out. `None` for a blob without a switch.
     pub switch: Option<u64>,
 }
 
@@ -55,13 +55,14 @@ pub struct DetachInfo {
 pub(crate) struct KillSwitch {
     /// Address of the word that hooks check.
     pub state: u64,
-    /// Previous value of that word once hooks are switched off.
+    /// Address of the word that keeps the previous value of the word at `state` once hooks are
+    /// switched off.
     pub kept: u64,
-    /// Offset of an address in the structure at that word's value.
+    /// Offset of the second structure's address in the first structure.
     pub header: u64,
-    /// Offset of a number in the structure at that address.
+    /// Offset of the number in the second structure.
     pub progress: u64,
-    /// New value of that number.
+    /// New value of the number at `progress`.
     pub left: u64,
 }
 
@@ -91,11 +92,11 @@ pub struct HookOffsets {
     pub floor: u64,
     /// In the slot: end of the stack that hooks run on.
     pub stack_end: u64,
-    /// In the slot: length of that stack.
+    /// In the slot: length of the stack that hooks run on, in bytes.
     pub stack_length: u64,
     /// In the slot: beginning of the thread's alternate stack for signals.
     pub alternate: u64,
-    /// In the slot: length of the alternate stack, or 0.
+    /// In the slot: length of the alternate stack in bytes, or 0.
     pub alternate_length: u64,
     /// In a frame: the program's stack pointer.
     pub stack: u64,
@@ -107,7 +108,7 @@ pub struct HookOffsets {
     pub arguments: u64,
     /// In a frame: the number of the program's call.
     pub number: u64,
-    /// Length of a frame.
+    /// Length of a frame, in bytes.
     pub length: u64,
 }
 
@@ -134,7 +135,7 @@ impl HookOffsets {
         ]
     }
 
-    /// Creates the offsets from as many words, in the order of the fields.
+    /// Creates the offsets from words in the order of the fields.
     pub(crate) fn from_words(words: [u64; HookOffsets::WORDS]) -> HookOffsets {
         let [
             owner,
@@ -201,9 +202,9 @@ pub struct PlacedAddresses {
 pub struct TextPatch {
     /// Address in the process.
     pub address: u64,
-    /// Bytes that must be there. Otherwise nothing is written at all.
+    /// Bytes that must be at the address. Otherwise no patch of the program is written.
     pub old: Vec<u8>,
-    /// Replacement, of the same length.
+    /// Replacement, as long as `old`.
     pub new: Vec<u8>,
     /// Address in the process of the system call that the patch is for.
     pub call: u64,
@@ -238,7 +239,7 @@ pub enum EntryArgument {
     /// Address of the program's initial stack, as made by the kernel: the number of arguments, the
     /// arguments, the environment, and the auxiliary vector.
     Stack,
-    /// Address of these bytes. They stay in the process, readable and writable.
+    /// Address of a copy of these bytes, which stays in the process, readable and writable.
     Bytes(Vec<u8>),
 }
 
@@ -259,10 +260,11 @@ pub struct Injection {
 
 /// Decides what is injected into a program.
 pub trait Prepare: Send + Sync {
-    /// Returns the injection for a program, which waits meanwhile. `None` leaves it unchanged.
+    /// Returns the injection for a program, which waits meanwhile; `None` to leave the program
+    /// unchanged.
     ///
     /// # Errors
-    /// A reason for having no injection, which is reported; the program runs unchanged.
+    /// Returns a reason for having no injection, which is reported; the program runs unchanged.
     fn prepare(&self, target: &InjectionTarget) -> Result<Option<Injection>, PrepareError>;
 }
 

@@ -55,9 +55,9 @@ pub(crate) enum PatchState {
     New,
     /// The old bytes are in place.
     Old,
-    /// A breakpoint on the patch. The debugger that set it will restore the patch's first byte.
+    /// A breakpoint is on the patch. The debugger that set it will restore the patch's first byte.
     Breakpoint,
-    /// Other bytes or none: the patch vanished with the code that contained it.
+    /// Other bytes or unmapped memory: the patch vanished with the code that contained it.
     Other,
 }
 

@@ -1,6 +1,6 @@
-//! Code cave: a few instructions in unused bytes of a process's code, from which system calls are
-//! made in it. They lead to the program's beginning by themselves, so a process runs its program as
-//! if nothing had happened if its tracer is killed at any moment.
+//! Code cave: a few instructions in unused bytes of a process's code, from which the tracer makes
+//! system calls in the process. The instructions lead to the program's beginning by themselves, so
+//! if the tracer is killed at any moment, the process runs its program as if nothing had happened.
 //!
 //! Each system call, and the called function, is followed by code that restores the blocked
 //! signals, the stack pointer and rdx, and jumps to the program's first instruction. At that point
@@ -16,20 +16,20 @@ use crate::outcome::Error;
 /// State with which the process continues by itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResumeState {
-    /// Signals to block.
+    /// Signals to block, a bit each.
     pub mask: u64,
     /// Stack pointer.
     pub stack: u64,
     /// Value of rdx: a function for the end of the program, or 0.
     pub rdx: u64,
-    /// First instruction.
+    /// Address of the program's first instruction.
     pub entry: u64,
 }
 
 /// Offset of the return address of a called function. The code there keeps the result in rdi and
 /// makes a system call without effect, at which the tracer finds it.
 const CALLED: u64 = 4;
-/// Offset after that system call, where the process begins its program by itself.
+/// Offset after the system call at [`CALLED`], where the process begins its program by itself.
 const RETURNED: u64 = 14;
 /// Size of code and data, in bytes.
 pub(crate) const BYTES: usize = 96;
@@ -157,7 +157,7 @@ impl CodeCave {
         self.at + RETURNED
     }
 
-    /// Restores the bytes.
+    /// Restores the bytes that the code cave has replaced.
     pub(crate) fn restore_bytes(&self, memory: &ProcessMemory) -> Result<(), Error> {
         memory.write(self.at, &self.old)
     }

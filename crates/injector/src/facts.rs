@@ -61,7 +61,7 @@ pub(crate) fn parse_auxiliary_vector(vector: &[u8]) -> Option<AuxiliaryVector> {
 /// Mapped segment of the program's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProgramSegment {
-    /// First address as linked.
+    /// Address of the segment's first byte, as linked.
     pub start: u64,
     /// Size in the file, in bytes.
     pub file_bytes: u64,
@@ -101,8 +101,8 @@ pub(crate) fn parse_program_headers(bytes: &[u8]) -> Option<ProgramHeaders> {
 }
 
 impl ProgramHeaders {
-    /// Executable segments as addresses in the process: from the first byte to after the last byte
-    /// from the file.
+    /// Ranges of addresses of executable segments in the process: from the first byte to after the
+    /// last byte that is from the file.
     pub(crate) fn code_ranges(&self, bias: u64) -> impl Iterator<Item = (u64, u64)> {
         self.segments.iter().filter(|segment| segment.executable).map(move |segment| {
             let start = segment.start.wrapping_add(bias);

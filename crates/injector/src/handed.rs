@@ -26,12 +26,13 @@ use crate::tuning::ANSWER;
 
 /// Number of descriptors.
 const COUNT: usize = 2;
-/// Size of the words in the blob that hold their numbers, in bytes.
+/// Size of the words in the blob that hold the descriptors' numbers, in bytes.
 const BYTES: usize = Handed::BYTES;
 /// Size of the area below the program's stack in which a message is described to the kernel, in
 /// bytes.
 const ROOM: u64 = 256;
-/// Offsets in that area: of the I/O vector, of its one byte, of the control data, of the pair.
+/// Offsets in the area for a message: of the I/O vector, of its one byte, of the control data, of
+/// the pair of sockets.
 const VECTOR: usize = 56;
 const BYTE: usize = 72;
 const CONTROL: usize = 80;
@@ -68,7 +69,7 @@ impl Handed {
             .and_then(|()| receive(remote, memory, room, pair[0], STEP));
         let closed = pair.map(|number| close(remote, number, STEP));
         let received = taken?;
-        // Written before anything else can fail, or the numbers would be lost.
+        // The numbers are written before anything else can fail, or they would be lost.
         let bytes: Vec<u8> = received.iter().flat_map(|number| number.to_le_bytes()).collect();
         memory.write(blob + self.place, &bytes)?;
         closed.into_iter().collect()

@@ -1,5 +1,5 @@
-//! One injection, step by step: from a process at its exec event to one that stands at its first
-//! instruction with the blob and patched text.
+//! One injection, step by step: from a process at its exec event to a process that stands at its
+//! first instruction with the blob and patched text.
 //!
 //! The order keeps a process unharmed if its tracer is killed between two steps: code is in place
 //! and ready before the first jump to it is written, and each patch of the text is one write.
@@ -23,7 +23,7 @@ use crate::tuning::STOPPED;
 /// Result of an injection, and the signal that stopped the process meanwhile (0: none).
 pub(crate) type InjectionResult = (Result<InjectionOutcome, Error>, i32);
 
-/// Injects into a process at its exec event. With any result, the process can be released
+/// Injects a blob into a process at its exec event. With any result, the process can be released
 /// afterwards.
 pub(crate) fn inject_blob(seized: &mut TracedThread, prepare: &dyn Prepare) -> InjectionResult {
     let begin = Instant::now();
@@ -171,7 +171,7 @@ fn find_region(
     Ok((region, sizes))
 }
 
-/// Maps the parts and patches the text. On failure, all of it is removed again.
+/// Maps the parts and patches the text. On failure, the mappings and patches are removed again.
 fn map_and_fill(
     remote: &mut RemoteWorker,
     memory: &ProcessMemory,
@@ -196,7 +196,8 @@ fn map_and_fill(
         Err(Error::NoRoom { process: remote.process_id(), bytes })
     };
     if made.is_err() {
-        // The base is not in use yet, and the process is ready to continue with any result below.
+        // The GS base is not in use yet, and the process is ready to continue with any result
+        // below.
         let _ = remote.set_gs_base(gs_base);
         if let Some(handed) = handed.filter(|_| mapped == region) {
             handed.take_back(remote, memory, region);

@@ -27,8 +27,8 @@ impl BlobLibrary {
     /// function and for the target of the GS base.
     ///
     /// # Errors
-    /// The bytes are not a library for x86-64 that is linked for address 0, need other libraries,
-    /// or lack one of both symbols.
+    /// If the bytes are not a library for x86-64 that is linked for address 0, need other
+    /// libraries, or lack one of the symbols.
     pub fn parse(bytes: &[u8], initialise: &str, null_slot: &str) -> Result<BlobLibrary, Error> {
         let unreadable = |_| Error::Blob("it is not a readable library");
         let file = ElfFile64::<Endianness>::parse(bytes).map_err(unreadable)?;
@@ -52,11 +52,11 @@ impl BlobLibrary {
         Ok(BlobLibrary { blob, symbols })
     }
 
-    /// Makes the blob removable. `function` and `waiting` are the symbols for [`DetachInfo`]; the
-    /// second one is 13 constant words, the fields of [`HookOffsets`] in their order.
+    /// Makes the blob removable. `function` is the symbol of [`DetachInfo::function`], `waiting`
+    /// that of 13 constant words of 8 bytes, the fields of [`HookOffsets`] in their order.
     ///
     /// # Errors
-    /// The library lacks one of them.
+    /// If the library lacks one of the symbols.
     pub fn with_detach(mut self, function: &str, waiting: &str) -> Result<BlobLibrary, Error> {
         let missing = || Error::Blob("it lacks a symbol for its end");
         let function = self.symbol_offset(function).ok_or_else(missing)?;
@@ -79,7 +79,7 @@ impl BlobLibrary {
     /// [`DetachInfo::mapped`].
     ///
     /// # Errors
-    /// The library lacks the symbol, or is not removable.
+    /// If the library lacks the symbol, or is not removable.
     pub fn with_mapped_list(mut self, symbol: &str) -> Result<BlobLibrary, Error> {
         let at = self.symbol_offset(symbol).filter(|at| at.saturating_add(16) <= self.blob.memory);
         let (Some(at), Some(ending)) = (at, &mut self.blob.ending) else {
@@ -93,7 +93,7 @@ impl BlobLibrary {
     /// [`DetachInfo::switch`].
     ///
     /// # Errors
-    /// The library lacks the symbol, or is not removable.
+    /// If the library lacks the symbol, or is not removable.
     pub fn with_kill_switch(mut self, symbol: &str) -> Result<BlobLibrary, Error> {
         let bytes = 8 * KillSwitch::WORDS as u64;
         let at =

@@ -30,7 +30,7 @@ pub(crate) struct MemoryRegion {
 /// Range of addresses at which a file is mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileRegion {
-    /// The addresses.
+    /// The range of addresses and its permissions.
     pub region: MemoryRegion,
     /// Offset in the file of the first address.
     pub offset: u64,
@@ -110,7 +110,7 @@ pub(crate) struct ImageExtent {
     pub start: u64,
     /// Address after the last byte of its code.
     pub code_end: u64,
-    /// Address at which its heap begins to grow upwards.
+    /// Address at which the program's heap begins to grow upwards.
     pub heap: u64,
 }
 

@@ -16,8 +16,8 @@ use crate::tuning::{COMMAND_LINE_BYTES, PAGES_AT_ONCE};
 #[derive(Debug)]
 pub(crate) struct ProcessMemory {
     process: u32,
-    /// Folder of a thread that has the memory. The kernel shows none for a first thread that has
-    /// ended while others run.
+    /// Folder in `/proc` of a thread that has the memory. The kernel shows no memory for a first
+    /// thread that has ended while others run.
     folder: PathBuf,
     file: File,
 }

@@ -30,7 +30,7 @@ pub struct InjectedProgram {
     pub placed: PlacedAddresses,
     /// Number of patches of the program's text.
     pub patches: usize,
-    /// Time for which the program was kept from running.
+    /// Time for which the program was stopped.
     pub stopped: Duration,
 }
 
@@ -62,12 +62,12 @@ pub enum SkipReason {
     UsesGs,
     /// The first thread of the process has ended, and others run.
     FirstThreadEnded,
-    /// Another recorder records it.
+    /// Another recorder records the process.
     Recorded {
-        /// Process id of that recorder.
+        /// Process id of the other recorder.
         by: u32,
     },
-    /// The process has a library loaded that records it.
+    /// The process has loaded the library at this path, which records it.
     HasLibrary(PathBuf),
     /// A filter may forbid system calls that the code makes.
     Filtered,
@@ -169,7 +169,7 @@ pub enum Error {
         /// Process id.
         process: u32,
     },
-    /// A running process is not attached to.
+    /// The recorder does not attach to a running process, for a reason.
     #[error("process {process}: {why}")]
     NotAttached {
         /// Process id.
@@ -241,7 +241,7 @@ pub enum Error {
     Seize {
         /// Process id.
         process: u32,
-        /// Id of the process that traces it already; 0 if there is none.
+        /// Id of the process that traces `process` already; 0 if there is none.
         tracer: u32,
         /// Error of the kernel.
         source: io::Error,
@@ -377,7 +377,7 @@ impl Error {
         }
     }
 
-    /// Error for a running process that is not attached to.
+    /// Error for a running process to which the recorder does not attach.
     pub(crate) fn skipped(process: u32, why: SkipReason) -> Error {
         Error::NotAttached { process, why }
     }

@@ -41,7 +41,7 @@ impl LibraryPatcher {
     /// for both sides of a system call, in C and in Go.
     ///
     /// # Errors
-    /// The library lacks one of them.
+    /// If the library lacks one of the symbols.
     pub fn new(library: BlobLibrary, before: &str, after: &str) -> Result<LibraryPatcher, Error> {
         let (Some(before), Some(after)) =
             (library.symbol_offset(before), library.symbol_offset(after))
@@ -53,13 +53,13 @@ impl LibraryPatcher {
     }
 
     /// Adds support for goroutines. `before` is the symbol of the machine code before a system call
-    /// for which register 14 holds the goroutine, and `ready` that for a goroutine which another
-    /// one unblocks or starts. `fields` is the symbol of words that receive the offsets of
-    /// goroutine fields: four offsets, in the order of [`GoroutineFields`], or zeros if they are
-    /// not known.
+    /// for which register 14 holds the goroutine, and `ready` the symbol of the machine code for a
+    /// goroutine which another one unblocks or starts. `fields` is the symbol of four words of 8
+    /// bytes that receive the offsets of goroutine fields, in the order of [`GoroutineFields`], or
+    /// zeros if they are not known.
     ///
     /// # Errors
-    /// The library lacks one of them.
+    /// If the library lacks one of the symbols.
     pub fn with_goroutines(
         self,
         library: &BlobLibrary,
@@ -81,7 +81,7 @@ impl LibraryPatcher {
     /// accepts announcements at `socket` ([`crate::AnnouncementServer`]).
     ///
     /// # Errors
-    /// The library lacks the words.
+    /// If the library lacks the words.
     pub fn with_handed(
         self,
         library: &BlobLibrary,
@@ -116,8 +116,8 @@ impl LibraryPatcher {
         Ok(Arc::new(blob))
     }
 
-    /// Keeps the plans of programs in a folder for the next recorder. The folder is created, and
-    /// belongs to this user alone. If that is impossible, nothing is kept.
+    /// Keeps the plans of programs in a folder for the next recorder. The folder is created, for
+    /// this user only. If it cannot be created, no plans are kept.
     #[must_use]
     pub fn with_plan_folder(mut self, folder: PathBuf) -> LibraryPatcher {
         self.plans.keep_in_folder(folder);

@@ -46,7 +46,7 @@ impl<'turn> TurnBytes<'turn> {
     }
 
     /// Blanks the rest of the turn from `at`, the end of the understood messages. Returns whether
-    /// any message was understood.
+    /// there were any understood messages.
     pub(crate) fn blank_rest(&mut self, at: usize) -> bool {
         if at > 0 {
             self.blank_range(at, self.len());

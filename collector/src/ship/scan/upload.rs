@@ -92,7 +92,7 @@ impl LogScanner<'_> {
         }
         Ok(match without_writers {
             Some(none) => none,
-            // If the kernel does not tell, the file must not have changed during a scan.
+            // If the kernel does not report writers, the file must not have changed during a scan.
             None => ended && !changed,
         })
     }
@@ -102,7 +102,7 @@ impl LogScanner<'_> {
     pub(super) fn finish_log(&mut self, name: &str) {
         let path = self.directory.join(name);
         let Some(entry) = self.files.get_mut(name) else { return };
-        // A part of it was not stored, or it was written to or replaced since the scan.
+        // A part of the file was not stored, or it was written to or replaced since the scan.
         if entry.tracked.remote.is_none()
             || entry.stamp.is_none()
             || entry.stamp != files::file_stamp(&path)

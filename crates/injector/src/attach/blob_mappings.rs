@@ -5,8 +5,8 @@ use crate::maps::PAGE;
 use crate::memory::ProcessMemory;
 use crate::tuning::MAPPED;
 
-/// Ranges that the blob of a process lists as mapped by itself, as addresses and lengths. Empty if
-/// its list cannot be read: memory that stays mapped does no harm.
+/// Ranges that the blob of a process lists as mapped by itself, as addresses and lengths in bytes.
+/// Empty if the list cannot be read: memory that stays mapped does no harm.
 pub(super) fn mapped_ranges(installed: &InstalledBlob, memory: &ProcessMemory) -> Vec<(u64, u64)> {
     let Some(at) = installed.ending.and_then(|ending| ending.mapped) else { return Vec::new() };
     let read = || {

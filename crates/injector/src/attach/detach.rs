@@ -30,12 +30,12 @@ use crate::remote::RemoteWorker;
 use crate::threads::{StoppedThreads, run_in_thread};
 use crate::tuning::{ALL_STOPPED, BREATH, COPIES, ENDING, FAILURES, STOPPED, TRACED, TRIES};
 
-/// Process that received the blob, as it was at that time.
+/// Process that received the blob, as it was when it was attached.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttachOrigin {
     /// Process id.
     pub process: u32,
-    /// Start time of the process.
+    /// Start time of the process, in ticks of the kernel.
     since: Option<u64>,
     /// User of the process; only processes of that user can be copies. Copies of a root process may
     /// belong to any user.
@@ -43,7 +43,7 @@ pub(super) struct AttachOrigin {
 }
 
 impl AttachOrigin {
-    /// Describes the current process with a number.
+    /// Describes the process that has the id `process` now.
     pub(super) fn of_process(process: u32) -> AttachOrigin {
         AttachOrigin { process, since: start_ticks(process), user: user_of(process) }
     }
@@ -53,20 +53,20 @@ impl AttachOrigin {
         self.since.is_some() && start_ticks(self.process) == self.since
     }
 
-    /// Whether a process may be a copy of this one. Another user's process may contain bytes that
-    /// look like a blob, and must not be misled by that.
+    /// Whether the process `copy` may be a copy of this one. Another user's process may contain
+    /// bytes that look like a blob by chance or intent, and must not be changed because of them.
     fn may_have(&self, copy: u32) -> bool {
         copy == self.process || self.user == Some(0) || self.user == user_of(copy)
     }
 }
 
-/// Start time of a process.
+/// Start time of a process, in ticks of the kernel.
 fn start_ticks(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     facts::start_time(&stat)
 }
 
-/// User of a process.
+/// User id of a process.
 fn user_of(process: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     permission::status_field(&status, "Uid")?.split_whitespace().next()?.parse().ok()
@@ -106,7 +106,7 @@ pub(super) fn detach_copies(
             break;
         }
         if round > 0 {
-            // Copies that they make from now on are switched off, too.
+            // Copies that these processes make from now on are switched off, too.
             for copy in &with_it {
                 switch_off(copy);
             }
@@ -139,8 +139,8 @@ fn find_copies(installed: &InstalledBlob, origin: &AttachOrigin) -> Vec<Installe
     processes.collect()
 }
 
-/// Whether a memory contains this very blob. A blob of another recorder in another process of the
-/// same program may have the same address and the same jumps.
+/// Whether a process's memory contains this very blob. A blob of another recorder in another
+/// process of the same program may have the same address and the same jumps.
 fn is_in(installed: &InstalledBlob, memory: &ProcessMemory) -> bool {
     let (at, mark) = &installed.mark;
     memory.has_bytes(*at, mark)
@@ -149,9 +149,9 @@ fn is_in(installed: &InstalledBlob, memory: &ProcessMemory) -> bool {
 /// Result of taking over a blob of another recorder.
 #[derive(Debug, Default)]
 pub(super) struct TakenOver {
-    /// Whether there was a blob. It was taken out.
+    /// Whether there was a blob, which was taken out.
     pub is_one: bool,
-    /// Reasons why copies of the process still have it.
+    /// Reasons why copies of the process still have the blob.
     pub remains: Vec<String>,
 }
 
@@ -159,7 +159,7 @@ pub(super) struct TakenOver {
 /// has made since.
 ///
 /// # Errors
-/// The other recorder still runs, or the blob cannot be taken out.
+/// If the other recorder still runs, or the blob cannot be taken out.
 pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakenOver, Error> {
     let mut taken = TakenOver::default();
     let origin = AttachOrigin::of_process(process);
@@ -240,8 +240,8 @@ fn explain_refusal(process: u32, error: Error) -> Error {
     }
 }
 
-/// Takes the blob out of one process if no thread is inside; returns `false` if one is. The `last`
-/// time, the blob is ended in any case.
+/// Takes the blob out of one process if no thread is inside; returns `false` if a thread is. In the
+/// `last` attempt, the blob is ended in any case.
 fn try_detach(installed: &InstalledBlob, last: bool) -> Result<bool, Error> {
     let process = installed.process;
     let mut threads = StoppedThreads::stop_even_stopped(process, Instant::now() + ALL_STOPPED)?;

@@ -30,7 +30,7 @@ pub(super) struct StoppedBlob<'a> {
     pub waiting: HookOffsets,
 }
 
-/// Hook slot of a thread.
+/// Slot of a thread, in which its hooks work.
 struct RemoteSlot {
     at: u64,
     newest: u64,
@@ -40,7 +40,7 @@ struct RemoteSlot {
 
 impl StoppedBlob<'_> {
     /// Leads all threads out of the blob; threads inside it continue for short moments. Returns
-    /// `false` if one is still inside, in which case all of them stand still, too.
+    /// `false` if a thread is still inside. All threads stand still in either case.
     pub(super) fn evacuate_threads(
         &self,
         threads: &mut StoppedThreads,
@@ -112,7 +112,7 @@ impl StoppedBlob<'_> {
         self.installed.stubs.iter().any(|range| range_contains(*range, at))
     }
 
-    /// Slot of a thread, if it has its own.
+    /// Slot of the thread with these registers, if it has one of its own.
     fn slot_of(&self, registers: &Registers) -> Result<Option<RemoteSlot>, Error> {
         let at = registers.gs_base;
         if at == 0 {
@@ -153,7 +153,7 @@ impl StoppedBlob<'_> {
         Ok(None)
     }
 
-    /// Waiting frames of a slot, the newest first.
+    /// Addresses of the waiting frames of a slot, the newest first.
     fn waiting_frames(&self, slot: &RemoteSlot) -> Result<Vec<u64>, Error> {
         let (mut frames, mut frame) = (Vec::new(), slot.newest);
         while range_contains(slot.stack, frame) && !frames.contains(&frame) {

@@ -1,9 +1,9 @@
 //! Installation of a blob in a process, while all its threads stand still. One thread, the worker,
 //! makes system calls and runs functions for us.
 //!
-//! The order keeps the process unharmed if its tracer is killed between two steps: the working
-//! thread continues by itself from wherever it is, code is in place and ready before the first jump
-//! to it is written, and by then each thread has a GS base for that code.
+//! The order keeps the process unharmed if its tracer is killed between two steps: the worker
+//! continues by itself from any step, and before the first jump to the blob is written, its code is
+//! in place and ready and each thread has the GS base that the code needs.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,7 +34,7 @@ pub(super) struct InstallJob<'a> {
     pub facts: &'a facts::AuxiliaryVector,
     pub blob: Arc<Blob>,
     pub initial_stack: InitialStack,
-    /// Bytes for the argument of the blob's first function, and for its stack.
+    /// Size in bytes of the argument of the blob's first function and its stack.
     pub argument_and_stack: u64,
 }
 
@@ -86,8 +86,8 @@ pub(super) fn install_blob(
     let made = with_worker(&mut worker, memory, &caves, until, |remote| {
         let made = fill_memory(&work, &laid, &mut installed, remote, threads);
         if made.is_err() {
-            // The base is not in use yet, and each thread stands as before. The first error is the
-            // more helpful one.
+            // The GS base is not in use yet, and each thread stands as before. The first error is
+            // the more helpful one.
             let _ = remote.set_gs_base(0);
             let others = threads.all.iter_mut();
             others.for_each(|thread| drop(thread.set_gs_base(0)));
@@ -118,8 +118,7 @@ fn describe_blob(work: &InstallJob<'_>, laid: &PlacedCode) -> InstalledBlob {
     }
 }
 
-/// Addresses at which the working thread can execute: in unused bytes of code pages, and in the
-/// vDSO.
+/// Addresses at which the worker can execute: in unused bytes of code pages, and in the vDSO.
 pub(super) fn find_code_caves(
     memory: &ProcessMemory,
     facts: &facts::AuxiliaryVector,
@@ -136,8 +135,8 @@ pub(super) fn find_code_caves(
     places
 }
 
-/// Whether no thread is at a place or returns to it: if a recorder was killed at that moment, its
-/// thread blocks all signals until it is back.
+/// Whether no thread is in the code cave at `place` or returns to it. If a recorder was killed
+/// while its worker was there, the worker blocks all signals until it is back.
 fn is_free_of_threads(memory: &ProcessMemory, place: u64, threads: &StoppedThreads) -> bool {
     /// All signals but SIGKILL and SIGSTOP, which cannot be blocked. A program does not block its
     /// libc's own.
@@ -220,7 +219,7 @@ pub(super) fn with_worker<T>(
     done
 }
 
-/// Signal for a thread that has worked. A thread that cannot be restored continues by itself with
+/// Signal for a worker that has finished. A worker that cannot be restored continues by itself with
 /// its saved state, so work that was done stays done, and the caller must know of it.
 fn or_resumed<T>(done: &Result<T, Error>, ended: Result<i32, Error>) -> Result<i32, Error> {
     match (done, ended) {

@@ -3,7 +3,7 @@
 use super::initial_stack::MARK;
 use crate::blob::{DetachInfo, TextPatch};
 
-/// Blob in a process.
+/// A blob in a process, and its patches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InstalledBlob {
     /// Process id.
@@ -16,11 +16,11 @@ pub(crate) struct InstalledBlob {
     pub code: (u64, u64),
     /// Address of bytes that no other blob has, and these bytes.
     pub mark: (u64, [u8; MARK]),
-    /// Address to which the GS base of threads leads at first.
+    /// Address that the GS base of threads has at first.
     pub slot: u64,
     /// Patches of the text.
     pub patches: Vec<TextPatch>,
-    /// How it is removed.
+    /// How the blob is removed.
     pub ending: Option<DetachInfo>,
 }
 

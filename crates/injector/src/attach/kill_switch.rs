@@ -5,7 +5,8 @@ use super::installed_blob::InstalledBlob;
 use crate::blob::KillSwitch;
 use crate::memory::ProcessMemory;
 
-/// Makes the hooks of a blob do nothing from now on. Returns `false` if that is impossible.
+/// Makes the hooks of a blob do nothing from now on. Returns `false` if its memory cannot be
+/// written.
 pub(super) fn switch_off(installed: &InstalledBlob) -> bool {
     ProcessMemory::open(installed.process)
         .is_ok_and(|memory| is_switched_off(installed, &memory).unwrap_or(false))
@@ -23,13 +24,13 @@ fn is_switched_off(installed: &InstalledBlob, memory: &ProcessMemory) -> Option<
     if state == 0 {
         return Some(true);
     }
-    // Keeps the previous value first, or the blob's end could not find it again.
+    // The previous value is kept first, so that the blob's last function finds it.
     memory.write(at.wrapping_add(KillSwitch::KEPT), &state.to_le_bytes()).ok()?;
     memory.write(switch.state, &0u64.to_le_bytes()).ok()?;
     let header = word(state.wrapping_add(switch.header)).filter(|header| *header != 0);
     if let Some(header) = header {
         let left = (switch.left as u32).to_le_bytes();
-        // Without it, the log would look as if the process had been killed.
+        // Without this number, the log would look as if the process had been killed.
         let _ = memory.write(header.wrapping_add(switch.progress), &left);
     }
     Some(word(switch.state)? == 0)

@@ -2,8 +2,13 @@
 //! it. A recorder can thereby remove the blob of another one that was killed.
 //!
 //! The note is at the beginning of pages of its own, which the process can read and does not write.
-//! It consists of words of 8 bytes: a mark, the recorder, and the fields of [`InstalledBlob`]. The
-//! end of the blob counts only once the blob has begun, which is recorded last.
+//! It consists of little-endian words of 8 bytes, in this order: magic; version; number of the
+//! following words; the recorder's process id and start time; the mark's address and its two words;
+//! the slot; the code's start and end; whether the blob has begun (0 or 1); the address of the
+//! blob's last function; the 13 [`HookOffsets`]; the mapped ranges and the ranges of stubs, each a
+//! count and pairs of words; the patches, a count and for each address, call, length, old and new
+//! bytes; [`DetachInfo::mapped`] and [`DetachInfo::switch`], 0 for none; and the recorder's PID
+//! namespace. The blob's last function is called only if the blob has begun, which is written last.
 //!
 //! A note is a claim of the process that contains it. Its values are bounded, are rejected if they
 //! are inconsistent, and lead to work in that process only.

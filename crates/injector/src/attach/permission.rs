@@ -74,8 +74,8 @@ pub(super) fn status_field<'text>(status: &'text str, name: &str) -> Option<&'te
     line.map(str::trim)
 }
 
-/// Number of seccomp filters of a process. If we have as many, its filters likely belong to a
-/// container and apply to us, too.
+/// Number of seccomp filters of a process. If the recorder has the same number, the filters likely
+/// belong to a container and apply to the recorder, too.
 fn filter_count(status: &str) -> u32 {
     let number = |name| status_field(status, name).and_then(|value| value.parse::<u32>().ok());
     match number("Seccomp") {
@@ -86,7 +86,7 @@ fn filter_count(status: &str) -> u32 {
     }
 }
 
-/// Whether a process sees the same files under the same paths.
+/// Whether a process sees the same files under the same paths as this one.
 fn sees_the_same(process: u32) -> bool {
     let mounts = |who: &str| fs::read_link(format!("/proc/{who}/ns/mnt")).ok();
     let root = |who: &str| fs::read_link(format!("/proc/{who}/root")).ok();

@@ -1,5 +1,5 @@
-//! Code cave for a thread that was interrupted anywhere: like the one in the parent module, but it
-//! restores all registers, as each has a meaning where the program continues.
+//! Code cave for a thread that was interrupted anywhere: like the code cave of the parent module,
+//! but it restores all registers, as each has a meaning where the program continues.
 //!
 //! The instructions are used as bytes and run only in the other process.
 
@@ -16,8 +16,8 @@ core::arch::global_asm!(
     ".hidden sockcap_whole_begin, sockcap_whole_end",
     ".balign 16",
     "sockcap_whole_begin:",
-    // As in the other cave: a system call; the return address of a called function; the code that
-    // restores everything.
+    // As in the code cave of the parent module: a system call; the return address of a called
+    // function; the code that restores everything.
     "syscall",
     ".byte 0xeb, 10",
     "mov rdi, rax",

@@ -10,7 +10,7 @@ use crate::ptrace;
 use crate::trace::ExecutingThread;
 use crate::tuning::ANSWER;
 
-/// Announced exec of the calling thread. It lasts until the exec.
+/// Announced exec of the calling thread. The announcement lasts until the exec.
 #[derive(Debug)]
 pub struct AnnouncedExec {
     connection: UnixStream,
@@ -18,11 +18,11 @@ pub struct AnnouncedExec {
 }
 
 /// Announces that the calling thread is about to execute a program, and waits until the recorder is
-/// ready, at most [`ANSWER`]. A parent that starts a child calls it in the child.
+/// ready, at most [`ANSWER`]. A parent that starts a child calls this function in the child.
 ///
 /// # Errors
-/// The socket does not exist or the recorder does not answer in time. The program is to be executed
-/// all the same.
+/// If the socket does not exist or the recorder does not answer in time. The program is to be
+/// executed all the same.
 pub fn announce_exec(socket: &Path, program: &Path) -> io::Result<AnnouncedExec> {
     let bytes = message::encode_announcement(
         ExecutingThread::Itself,
@@ -56,7 +56,7 @@ impl AnnouncedExec {
     }
 
     /// Reports to the recorder that the exec failed, and waits until it no longer traces this
-    /// thread. Dropping this value does the same; an exec drops nothing.
+    /// thread. Dropping this value reports the failure, too; an exec drops nothing.
     pub fn report_failure(self) {}
 }
 

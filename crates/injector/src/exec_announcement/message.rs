@@ -3,11 +3,12 @@
 //! A process sends `SCX1`, the id of the thread that is to execute the program (4 bytes, in that
 //! process's own namespace), the length of the program's path (2 bytes) and the path, with all
 //! numbers in little-endian order. The recorder answers one byte, `TRACED` or `NOT_TRACED`. Then
-//! the thread executes the program, which closes the connection. If that fails, it sends `FAILED`,
-//! and waits for the end of the connection before it continues: until then it is traced.
+//! the thread executes the program, which closes the connection. If the exec fails, the thread
+//! sends `FAILED`, and waits for the end of the connection before it continues: until then it is
+//! traced.
 //!
 //! If a thread's libc is to create a child and execute the program there (`posix_spawn`), the
-//! thread sends `SCX2` instead, and closes the connection after that.
+//! thread sends `SCX2` instead of `SCX1`, and closes the connection after the call.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -27,7 +28,7 @@ pub(crate) const FAILED: u8 = b'x';
 const ITSELF: [u8; 4] = *b"SCX1";
 /// First bytes of an announcement for the thread's next child.
 const CHILD: [u8; 4] = *b"SCX2";
-/// Bytes before the path.
+/// Number of bytes before the path.
 pub(crate) const HEAD: usize = 10;
 /// Maximum length of a path, in bytes (`PATH_MAX`).
 const MAX_PATH: usize = 4096;
@@ -39,7 +40,7 @@ pub(crate) struct ExecAnnouncement {
     pub who: ExecutingThread,
     /// Id of the thread, in its process's own namespace.
     pub tid: u32,
-    /// The program.
+    /// Path of the program.
     pub program: PathBuf,
 }
 

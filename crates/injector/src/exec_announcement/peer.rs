@@ -7,8 +7,8 @@ use crate::outcome::Error;
 use crate::ptrace::Tid;
 use crate::rights::is_of;
 
-/// Process id of a connection's peer if it belongs to this process's user. Root accepts all users,
-/// as its children may have become any of them.
+/// Process id of a connection's peer if the peer belongs to this process's user. Root accepts all
+/// users, as its children may have become any of them.
 pub(crate) fn peer_process(connection: &UnixStream) -> Result<u32, Error> {
     let refused = |why: String| Error::Announcement(why);
     let peer = rustix::net::sockopt::socket_peercred(connection)
@@ -22,8 +22,8 @@ pub(crate) fn peer_process(connection: &UnixStream) -> Result<u32, Error> {
     let process = u32::try_from(process).ok().filter(|process| *process > 0).ok_or_else(|| {
         refused("its sender is in a container that cannot be seen from here".to_owned())
     })?;
-    // The id is from the moment of the connection. If the process has ended since, another user's
-    // process may have it.
+    // The process id is from the moment of the connection. If the process has ended since, another
+    // user's process may have the id.
     if !is_of(process, other.as_raw()) {
         return Err(refused("its sender has ended, or has changed its user".to_owned()));
     }
@@ -35,8 +35,8 @@ fn may_announce(recorder: u32, sender: u32) -> bool {
     recorder == 0 || recorder == sender
 }
 
-/// Thread id in our namespace of a process's thread with id `announced` in its own; in a container
-/// these differ.
+/// Thread id, in our namespace, of a process's thread that has the id `announced` in the process's
+/// own namespace; in a container these differ.
 pub(crate) fn find_thread(process: u32, announced: u32) -> Option<Tid> {
     let own = |task: &str| {
         let status = std::fs::read_to_string(format!("/proc/{process}/task/{task}/status")).ok()?;

@@ -22,8 +22,8 @@ use crate::tuning::{AT_ONCE, CLOSING, MESSAGE, TICK};
 /// Report on an announced exec.
 #[derive(Debug)]
 pub struct ExecReport {
-    /// Process id of the sender; 0 if it is not known. An injection names the process that it was
-    /// made in.
+    /// Process id of the sender; 0 if it is not known. The process of an injection may be a child
+    /// of the sender, see [`InjectedProgram::process`](crate::InjectedProgram::process).
     pub process: u32,
     /// Program, as its process named it; empty if it is not known.
     pub program: PathBuf,
@@ -49,7 +49,7 @@ struct ServerState {
     running: AtomicUsize,
 }
 
-/// Announcement that is being processed and is counted.
+/// Announcement that is being processed, which counts as such until it is dropped.
 struct ActiveAnnouncement(Arc<ServerState>);
 
 impl ActiveAnnouncement {
@@ -71,7 +71,7 @@ impl AnnouncementServer {
     /// decide which processes may write to the socket; the sender is checked in addition.
     ///
     /// # Errors
-    /// The socket cannot be created.
+    /// If the socket cannot be created.
     pub fn listen(
         path: &Path,
         prepare: Arc<dyn Prepare>,
@@ -106,11 +106,11 @@ impl AnnouncementServer {
     }
 }
 
-/// Thread that accepts connections.
+/// State of the thread that accepts connections.
 struct Taking {
     /// Socket to which processes connect.
     listener: UnixListener,
-    /// Socket for connections from processes that cannot connect.
+    /// Datagram socket for connections from processes that cannot reach `listener` by path.
     far: UnixDatagram,
     shared: Arc<ServerState>,
     prepare: Arc<dyn Prepare>,

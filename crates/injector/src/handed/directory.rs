@@ -1,5 +1,5 @@
 //! Directory that is handed over as a mount of its own: nothing above it can be reached by the
-//! descriptor (`..` stays in place), so it is no way out of another root.
+//! descriptor (`..` stays in place), so a process cannot leave its root directory by it.
 //!
 //! Creating a mount of a directory takes privileges. An unprivileged recorder has a child create it
 //! in the child's own namespaces and send it.
@@ -45,7 +45,7 @@ fn clone(path: &Path) -> io::Result<OwnedFd> {
     }
 }
 
-/// Lets a child in its own user and mount namespaces open the mount.
+/// Opens the directory as a detached mount in a child with its own user and mount namespaces.
 fn by_child(path: &Path) -> io::Result<OwnedFd> {
     let (ours, theirs) = UnixDatagram::pair()?;
     // SAFETY: the child makes system calls only, allocates nothing, takes no lock, and ends.
@@ -76,7 +76,7 @@ fn by_child(path: &Path) -> io::Result<OwnedFd> {
     descriptors.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Body of the child.
+/// Opens the mount in the child and sends it to the parent over `to`.
 fn send_from_child(path: &Path, to: &UnixDatagram) -> io::Result<()> {
     // SAFETY: takes numbers only, and affects the child alone.
     if unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) } != 0 {

@@ -1,6 +1,7 @@
 //! Arbitrary bytes as an image, for fuzzing and property tests. Panics if an invariant is violated:
 //! patches are disjoint, replace the bytes that they name, keep each system call that stays, and
-//! lead to the same instructions. The same holds for bytes as a kept plan.
+//! lead to the same instructions. The invariants are checked for arbitrary bytes as a kept plan,
+//! too.
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, OpKind, Register};
 
@@ -166,7 +167,7 @@ impl StubWalker<'_> {
     }
 
     /// Compares the instructions of a window with the instructions of its stub. Returns the address
-    /// after the latter.
+    /// after the instructions of the stub.
     fn compare_window(&self, window: &PatchWindow, at: u64) -> u64 {
         let own = window.address.wrapping_add(self.bias);
         let mut there = self.decoder_at(at);

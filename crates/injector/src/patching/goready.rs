@@ -30,14 +30,14 @@ const SYSCALL6: [&[u8]; 3] = [
 /// `push rbp; mov rbp,rsp`.
 const CHECK: &[u8] = b"\x49\x3b\x66\x10\x0f\x86";
 const FRAME: &[u8] = b"\x55\x48\x89\xe5";
-/// Bytes before the frame is made.
+/// Number of bytes before the function makes its frame.
 const CHECK_BYTES: usize = 10;
 /// `sub rsp` with one byte, and with four.
 const SUB: [(&[u8], usize); 2] = [(b"\x48\x83\xec", 4), (b"\x48\x81\xec", 7)];
 
 /// Window in which the function makes its frame, after its stack check, where its arguments are
 /// still in their registers. `syscall6` is the address of the function that makes system calls.
-/// `None` if it is not certain.
+/// `None` if the window is not certain.
 pub(crate) fn find_ready_window(image: &ElfImage<'_>, syscall6: u64) -> Option<PatchWindow> {
     let segments = || image.segments.iter();
     let tables = segments().flat_map(|segment| {

@@ -28,8 +28,7 @@ const END: u64 = 1 << 47;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoadMethod {
     /// The image names an interpreter, and so loads preloaded libraries. A Go program of this kind
-    /// still
-    /// makes its own system calls without libc.
+    /// still makes its own system calls without libc.
     Interpreted,
     /// Nothing but the image itself is loaded.
     Alone,
@@ -137,7 +136,7 @@ impl<'a> ElfImage<'a> {
         self.span.clone()
     }
 
-    /// Whether a preloaded library is loaded.
+    /// How the image is loaded, by which it is known whether a preloaded library is.
     #[must_use]
     pub fn load_method(&self) -> LoadMethod {
         self.load
@@ -161,7 +160,8 @@ impl<'a> ElfImage<'a> {
         self.build_id
     }
 
-    /// Go version with which it was built (`go1.27.3`), if it was. Stripped files have it, too.
+    /// Go version with which the image was built (`go1.27.3`), if it is a Go program. Stripped
+    /// files have it, too.
     #[must_use]
     pub fn go_version(&self) -> Option<&str> {
         self.go_version.as_deref()

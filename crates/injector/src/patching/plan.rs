@@ -23,7 +23,7 @@ pub enum SiteRuntime {
     C,
     /// Go's: no byte of the stack may be used.
     Go {
-        /// Whether register 14 holds the goroutine there.
+        /// Whether register 14 holds the goroutine at the site.
         has_goroutine: bool,
     },
 }
@@ -33,17 +33,18 @@ pub enum SiteRuntime {
 pub struct PatchSite {
     /// Address of the `syscall` instruction.
     pub address: u64,
-    /// How it is patched.
+    /// How the site is patched.
     pub kind: PatchKind,
-    /// Runtime of its code.
+    /// Runtime of the site's code.
     pub runtime: SiteRuntime,
-    /// Calls that it makes.
+    /// Numbers of the calls that the site makes.
     pub numbers: SyscallNumber,
-    /// Window before it. It may be empty for `Over`, and is present in all patched sites.
+    /// Window before the `syscall`. It may be empty for `Over`, and is present in all patched
+    /// sites.
     pub before: Option<PatchWindow>,
-    /// Window after it; for `Over`, the instructions that are moved after the `syscall`. Absent for
-    /// `Return`, and possibly for a call that never returns. Two neighbours can share one window,
-    /// after the first and before the second.
+    /// Window after the `syscall`; for `Over`, the instructions after it that are moved, too.
+    /// Absent for `Return`, and possibly for a call that never returns. Two neighbours can share
+    /// one window, after the first and before the second.
     pub after: Option<PatchWindow>,
 }
 
@@ -56,15 +57,15 @@ pub struct PatchPlan {
     pub span: Range<u64>,
     /// Address of the first instruction, as linked.
     pub entry: u64,
-    /// Whether a preloaded library is loaded.
+    /// How the image is loaded.
     pub load: LoadMethod,
-    /// Go version that built it.
+    /// Go version that built the image.
     pub go_version: Option<String>,
     /// Offsets of goroutine fields, if they are known for the version.
     pub goroutine_fields: Option<GoroutineFields>,
-    /// Place where a goroutine unblocks or starts another (`runtime.runqput`), if the fields above
-    /// are known. At that point `rbx` holds the other goroutine, and register 14 the runtime's
-    /// goroutine that does it.
+    /// Place where a goroutine unblocks or starts another (`runtime.runqput`), if
+    /// `goroutine_fields` are known. At this place `rbx` holds the other goroutine, and register 14
+    /// the goroutine that unblocks or starts it.
     pub ready: Option<PatchWindow>,
     /// Build id of the file.
     pub build_id: Option<Vec<u8>>,
@@ -90,7 +91,7 @@ impl PatchPlan {
 ///
 /// # Errors
 ///
-/// None so far: sites that cannot be patched are kept with their reason.
+/// Never so far: sites that cannot be patched are kept with their reason.
 pub fn plan_patches(image: &ElfImage<'_>) -> Result<PatchPlan, PatchError> {
     if let Some(unsuited) = incompatible_image(image) {
         return Err(PatchError::Unsuited(unsuited));
@@ -191,7 +192,7 @@ fn plan_site(
     });
     let ground = WindowSearch { site: found, reached, floor, ceiling: next.unwrap_or(u64::MAX) };
     let before = ground.window_before();
-    // Between two neighbours with little room, one window serves both.
+    // Between two near neighbours, one window serves both.
     let shared = match (&before, &neighbour, found_before) {
         (Err(UnpatchedReason::Neighbour), Some(neighbour), Some(found_before))
             if neighbour.kind == PatchKind::Sandwich && neighbour.after.is_some() =>

@@ -6,7 +6,7 @@
 //! 24  XXH3-128 of the rest          40  the key and the plan, encoded by postcard
 //! ```
 //!
-//! No byte is trusted: a plan is rejected if it could not have been planned that way.
+//! No byte is trusted: a plan is rejected if planning could not have produced it.
 
 use twox_hash::XxHash3_128;
 
@@ -35,8 +35,8 @@ impl PatchPlan {
         Ok(with_header(&postcard::to_stdvec(&(key, self))?))
     }
 
-    /// Decodes the plan of the file with `key`. `None` if the bytes are another plan, or of another
-    /// version.
+    /// Decodes the plan of the file with `key`. `None` if the bytes are the plan of another file,
+    /// or of another version.
     #[must_use]
     pub fn from_bytes(bytes: &[u8], key: &[u8]) -> Option<PatchPlan> {
         let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(VERSION)?;

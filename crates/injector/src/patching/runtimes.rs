@@ -1,9 +1,9 @@
 //! Programs that are incompatible with a library because of how they use the stacks or registers of
 //! their threads.
 //!
-//! They are recognised by texts that any build of their runtime contains, stripped or not, and each
-//! by more than one, as a program that mentions another one may contain its name. Programs that set
-//! the GS base themselves are recognised by their instructions.
+//! They are recognised by texts that any build of their runtime contains, stripped or not. Each
+//! takes more than one text, as a program that mentions another program may contain its name.
+//! Programs that set the GS base themselves are recognised by their instructions.
 
 use memchr::memmem;
 
@@ -63,14 +63,15 @@ pub fn incompatible_by_texts(bytes: &[u8]) -> Option<IncompatibleProgram> {
     KNOWN.iter().find(|known| known.texts.iter().all(has)).map(|known| known.is)
 }
 
-/// Reason for a program that has loaded a shared library with this file name.
+/// Reason why no library must be put into a program that has loaded a shared library with this file
+/// name, if there is any.
 #[must_use]
 pub fn incompatible_by_library(name: &str) -> Option<IncompatibleProgram> {
     let known = LIBRARIES.iter().find(|(begin, _)| name.starts_with(begin));
     known.map(|(_, collector)| IncompatibleProgram::StopsThreads { collector })
 }
 
-/// Reason for an image that loads no library.
+/// Reason why no library must be put into an image that loads no library, if there is any.
 pub(crate) fn incompatible_image(image: &ElfImage) -> Option<IncompatibleProgram> {
     let segments = || image.segments.iter();
     // A text may be in any of them, and the texts of one runtime in several.
@@ -101,8 +102,8 @@ fn sets_gs(code: &[u8]) -> bool {
 struct GsBaseRequest {
     /// Instruction that puts `ARCH_SET_GS` into a register.
     what: [u8; 5],
-    /// Instruction that puts the number of the system call into a register; without one, a function
-    /// is called that does.
+    /// Instruction that puts the number of the system call into a register; `None` if a called
+    /// function does so.
     number: Option<[u8; 5]>,
 }
 

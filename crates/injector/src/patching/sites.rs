@@ -1,9 +1,9 @@
 //! Places in an image where a system call is made, found by disassembly.
 //!
-//! The search is for two bytes, `0f 05`. They can be data, or inside another instruction. A place
-//! counts only if an instruction begins there when decoding from the beginning of its function, or,
-//! without a known function, from nearly every one of some neighbouring addresses before it
-//! ([`sweep`]).
+//! The search is for the two bytes of `syscall`, `0f 05`. They can also be data, or inside another
+//! instruction. A place counts only if an instruction begins there when decoding from the beginning
+//! of its function, or, without a known function, from nearly all of some neighbouring addresses
+//! before it ([`sweep`]).
 
 pub(crate) mod go;
 pub(crate) mod jump_targets;

@@ -31,8 +31,8 @@
 //! A window that two sites share has the hook after the first site, its instructions, and the hook
 //! before the second. `Over` has all in one: instructions, hook, `syscall`, hook, instructions.
 //! `Return` replaces the return address after its hook, and keeps the original below the stack
-//! pointer, in the red zone: a signal handler may make such a call, too, so no place per thread
-//! could hold it.
+//! pointer, in the red zone: a signal handler may make a call at the same site, so one place per
+//! thread could not hold it.
 //!
 //! ```text
 //!      window before -> displaced instructions; is it wanted?; the hook; then
@@ -73,16 +73,16 @@ pub struct StubEntries {
     pub before_go: u64,
     /// Before a system call in Go, where register 14 holds the goroutine.
     pub before_goroutine: u64,
-    /// At a goroutine that another one unblocks or starts, if that is wanted. On entry `r11` has
-    /// the address at which to continue, and the entry ends with `jmp r11`. It may change `rdx`,
-    /// `rsi`, `rdi`, `r8` to `r13`, the vector registers except `xmm15`, and flags. No byte of the
-    /// stack may be used.
+    /// When a goroutine unblocks or starts another; `None` if this is not recorded. On entry `r11`
+    /// has the address at which to continue, and the entry ends with `jmp r11`. It may change
+    /// `rdx`, `rsi`, `rdi`, `r8` to `r13`, the vector registers except `xmm15`, and flags. No byte
+    /// of the stack may be used.
     pub ready: Option<u64>,
     /// After a system call in Go.
     pub after_go: u64,
 }
 
-/// Bytes that replace others.
+/// A patch of an image's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImagePatch {
     /// Address in the process.
@@ -91,8 +91,8 @@ pub struct ImagePatch {
     pub old: Vec<u8>,
     /// New bytes, as many as the old ones.
     pub new: Vec<u8>,
-    /// Address in the process of the system call that the patch is for, the first of two that share
-    /// it. A patch for goroutines has no system call; for it this equals `address`.
+    /// Address in the process of the system call that the patch is for, or of the first of two
+    /// system calls that share it. For a patch of `ready`, which has no system call, `address`.
     pub call: u64,
 }
 
@@ -120,7 +120,7 @@ impl PatchPlan {
 ///
 /// # Errors
 ///
-/// The stubs are more than 2 GB from the text, or from addresses to which its displaced
+/// If the stubs are more than 2 GB from the text, or from addresses to which its displaced
 /// instructions refer.
 pub fn assemble_patches(
     plan: &PatchPlan,

@@ -7,7 +7,7 @@ pub(crate) const JUMP_BYTES: usize = 5;
 /// window takes up to 15 + 4, and the rest is for the number of the call.
 pub(crate) const BEHIND_BYTES: u64 = 224;
 
-/// How far after a site instructions are decoded, in bytes, for the same reason.
+/// How far after a site instructions are decoded, in bytes, for the reason of [`BEHIND_BYTES`].
 pub(crate) const AHEAD_BYTES: u64 = 192;
 
 /// Distance from a site within which addresses in code or data are kept, in bytes. The number of a

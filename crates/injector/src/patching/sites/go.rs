@@ -49,8 +49,8 @@ pub(crate) enum GoCallSite {
     AlternateStack,
 }
 
-/// Address of the function that makes system calls, given that of its `syscall`, with which
-/// [`GoCallSite::Syscall6`] begins.
+/// Address of the function `Syscall6`, given the address of its `syscall` instruction, at which a
+/// [`GoCallSite::Syscall6`] is.
 pub(crate) fn syscall6_start(site: u64) -> u64 {
     site.saturating_sub(SYSCALL6.before as u64)
 }

@@ -1,6 +1,7 @@
 //! Addresses near system calls that can be jumped to, other than from the previous instruction.
 //!
-//! Too many are kept rather than too few of the ones that compilers produce: short jumps of the
+//! Rather too many addresses than too few are kept, of all kinds that compilers produce: short
+//! jumps of the
 //! surrounding code; jumps and calls with 32-bit distances, at every place where their bytes can be
 //! read as such; addresses that code takes; tables of addresses and of distances anywhere in the
 //! image; beginnings of functions, and places marked for indirect jumps.
@@ -27,7 +28,8 @@ pub(crate) struct JumpTargets<'a> {
 enum JumpSource {
     /// An instruction near a site.
     Code,
-    /// Bytes at an address that may be a jump. Whether they are is decoded when it matters.
+    /// Bytes at this address, which may be a jump. They are decoded when it matters whether they
+    /// are.
     Bytes(u64),
     /// Metadata of the file, an address that code takes, or an entry of a table. Compilers never
     /// refer to the inside of an instruction in these.

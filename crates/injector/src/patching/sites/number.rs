@@ -9,7 +9,7 @@ use super::syscall_site::SyscallSite;
 use crate::patching::numbers::SyscallNumber;
 use crate::patching::tuning::NEAR_BYTES;
 
-/// Registers that a call preserves.
+/// Registers that a function call preserves.
 const PRESERVED: [Register; 6] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
 

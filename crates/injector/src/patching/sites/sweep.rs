@@ -11,14 +11,14 @@ use crate::patching::tuning::{
     RUN_UP_BYTES, RUN_UPS, RUN_UPS_AGREED,
 };
 
-/// Meaning of two bytes.
+/// Meaning of the two bytes `0f 05` at an address.
 #[derive(Debug)]
 pub(crate) enum DecodedSite {
     /// A `syscall`: the instructions around it, and its index in them.
     Instruction { code: Vec<Instruction>, place: usize },
     /// The inside of another instruction, or no code.
     Inside,
-    /// Uncertain.
+    /// The meaning is uncertain.
     Uncertain,
 }
 
@@ -85,7 +85,7 @@ fn enclosing_function(functions: &[Range<u64>], address: u64) -> Option<u64> {
 
 /// Result of decoding without a known function.
 enum RunUp {
-    /// From here, and nearly all other starts, decoding reaches the address.
+    /// From this start, and nearly all others, decoding reaches the address.
     Agreed(u64),
     Inside,
     Disagreed,

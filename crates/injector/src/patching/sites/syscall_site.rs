@@ -9,10 +9,10 @@ use crate::patching::image::ImageSegment;
 pub(crate) struct SyscallSite<'a> {
     /// Address of the `syscall` instruction.
     pub(crate) address: u64,
-    /// Instructions around it, in order. Bytes that are not code are left out.
+    /// Instructions around the `syscall`, in order. Bytes that are not code are left out.
     pub(crate) code: Vec<Instruction>,
-    /// Index of the system call in the code.
+    /// Index of the `syscall` in `code`.
     pub(crate) place: usize,
-    /// Segment that contains it.
+    /// Segment that contains the `syscall`.
     pub(crate) segment: ImageSegment<'a>,
 }
