@@ -91,8 +91,7 @@ pub(crate) const MAX_UNKNOWN_CONNECTIONS: usize = 512;
 
 /// Maximum number of unidentified connections of one network: an address of IPv4, or 64 bits of
 /// IPv6. A further one takes the place of the oldest. As a handshake takes milliseconds, some
-/// thousand
-/// hosts behind one address can connect in a second. Chosen, not measured.
+/// thousand hosts behind one address can connect in a second. Chosen, not measured.
 pub(crate) const MAX_UNKNOWN_OF_NETWORK: usize = 32;
 
 /// Maximum number of connections in all; each has a thread and, once it sends, 0.7 MB of buffers.
@@ -130,8 +129,7 @@ pub(crate) const MAX_DIRTY_FILES: usize = 64;
 
 /// Maximum number of bytes by which a file may be longer than its content. The log of a program
 /// that confined itself is extended by 256 MiB beyond its use in one step; without a bound a host
-/// could
-/// make files that take forever to read.
+/// could make files that take forever to read.
 pub(crate) const MAX_SPARSE_BYTES: u64 = 1 << 30;
 
 /// Bytes read in one call for checksums. Chosen, not measured.

@@ -32,10 +32,9 @@ impl OwnFunction {
     ///
     /// The function is searched for only while the library is loaded, possibly by a hook that is
     /// called before the constructor (when that of another library ran first). Before glibc 2.34, a
-    /// program
-    /// without threads or plug-ins lacks some of the functions. The library then does without them,
-    /// even if the program loads them later: another thread may be closing a library at that time,
-    /// which removes a part of the list.
+    /// program without threads or plug-ins lacks some of the functions. The library then does
+    /// without them, even if the program loads them later: another thread may be closing a library
+    /// at that time, which removes a part of the list.
     fn address(&self) -> *mut c_void {
         let address = self.address.load(Relaxed);
         if address.is_null() && !ARE_FOUND.load(Relaxed) { self.find() } else { address }

@@ -30,8 +30,7 @@ pub(crate) struct ThreadLogState {
     /// Ticks of the latest transfer or anchor in the thread's chunk; 0 while that is undetermined.
     pub(crate) latest: AtomicU64,
     /// Value of [`ThreadLogState::generation`] that is kept here while `generation` is set aside
-    /// for a
-    /// `vfork`.
+    /// for a `vfork`.
     pub(crate) attached: AtomicU64,
     /// Id of the thread when it was attached.
     pub(crate) tid: AtomicU32,

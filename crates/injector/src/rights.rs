@@ -13,8 +13,8 @@ use crate::regular;
 use crate::tuning::INTERPRETERS;
 
 /// Checks the file that a process is about to execute, as `process` sees it. `path` may be relative
-/// to the process's working directory. `Ok` if nothing prevents a trace; a file that
-/// cannot be opened cannot be executed either, or belongs to another user.
+/// to the process's working directory. `Ok` if nothing prevents a trace; a file that cannot be
+/// opened cannot be executed either, or belongs to another user.
 pub(crate) fn check_privileges(process: u32, path: &Path) -> Result<(), SkipReason> {
     let mut path = path.to_owned();
     for _ in 0..INTERPRETERS {

@@ -4,9 +4,8 @@
 //! On the common time of a group, as estimated from messages, all its clocks are equal. So by the
 //! exchanges, too, each must equal the others, within the known uncertainties. If a clock does not,
 //! its messages were matched wrongly, it was set unseen, its exchanges are another clock's, or a
-//! host lies.
-//! The check corrects nothing, but the clock that most agree with is trusted, and without a
-//! majority, none is.
+//! host lies. The check corrects nothing, but the clock that most agree with is trusted, and
+//! without a majority, none is.
 
 use crate::hints::clock_groups::{ClockGroups, solve_star};
 use crate::hints::majority::find_majority;

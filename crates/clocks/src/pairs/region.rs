@@ -3,11 +3,10 @@
 //! The difference of two clocks, over time, is a line. No message arrives before it was sent, so
 //! the line lies under each (received - sent) of the messages from the first to the second and over
 //! each (sent - received) of the messages back. In the plane of a line's two parameters each
-//! message cuts off a half-plane, and
-//! the remainder is a convex polygon: any line in it explains all messages, and its width at a time
-//! is the uncertainty of the difference then. Its centroid is the estimate: the middle, where the
-//! least delays there and back are equal (Paxson's assumption). If no line fits, the bounds are
-//! moved apart by just as much as makes one fit (`slack`).
+//! message cuts off a half-plane, and the remainder is a convex polygon: any line in it explains
+//! all messages, and its width at a time is the uncertainty of the difference then. Its centroid is
+//! the estimate: the middle, where the least delays there and back are equal (Paxson's assumption).
+//! If no line fits, the bounds are moved apart by just as much as makes one fit (`slack`).
 //!
 //! Times are nanoseconds from an origin nearby, as `f64`, so that they are exact to a nanosecond
 //! for a hundred days.

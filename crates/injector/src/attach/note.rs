@@ -6,9 +6,10 @@
 //! following words; the recorder's process id and start time; the mark's address and its two words;
 //! the slot; the code's start and end; whether the blob has begun (0 or 1); the address of the
 //! blob's last function; the 13 [`HookOffsets`]; the mapped ranges and the ranges of stubs, each a
-//! count and pairs of words; the patches, a count and for each address, call, length, old and new
-//! bytes; [`DetachInfo::mapped`] and [`DetachInfo::switch`], 0 for none; and the recorder's PID
-//! namespace. The blob's last function is called only if the blob has begun, which is written last.
+//! count and pairs of words; the patches, a count and for each the address, call and length, and
+//! the old and new bytes, each padded to whole words; [`DetachInfo::mapped`] and
+//! [`DetachInfo::switch`], 0 for none; and the recorder's PID namespace. The blob's last function
+//! is called only if the blob has begun, which is written last.
 //!
 //! A note is a claim of the process that contains it. Its values are bounded, are rejected if they
 //! are inconsistent, and lead to work in that process only.

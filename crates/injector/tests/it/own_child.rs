@@ -45,8 +45,7 @@ fn calls_of_static_programs_are_counted() {
         }
         assert_eq!(lines, (0..100).map(|i| format!("line {i}\n")).collect::<String>());
         // The child waits for input, or is about to; it is not traced, and has made all its calls
-        // except
-        // the one that fails.
+        // except the one that fails.
         assert_eq!(status(child.id(), "TracerPid"), "0");
         let [before, after, argument] = made::counts(child.id(), &injected.placed);
         assert!(before >= 100 && after + 1 >= before, "{kind:?}: {before}, {after}");

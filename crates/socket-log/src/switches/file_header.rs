@@ -1,5 +1,5 @@
-//! Header of a file of switches: the header of a log, so that tools which gather logs can
-//! identify its host.
+//! Header of a file of switches: the header of a log, so that tools which gather logs can identify
+//! its host.
 
 use std::mem::offset_of;
 

@@ -128,8 +128,7 @@ impl DirectionState {
     }
 
     /// Walks over bytes of [`TransferForm::Head`], which lie at `at` of a transfer: a usual head,
-    /// and
-    /// as much of its body as is present. Puts the kept ranges into `pieces`, and returns the
+    /// and as much of its body as is present. Puts the kept ranges into `pieces`, and returns the
     /// number of bytes and the run of kept ones; `None` without any effect if it is not a usual
     /// head.
     #[inline(always)]
@@ -168,8 +167,7 @@ impl DirectionState {
     }
 
     /// Walks over bytes of [`TransferForm::Redis`] that are one usual message. Returns the run of
-    /// kept
-    /// bytes; `None` without any effect if they are not.
+    /// kept bytes; `None` without any effect if they are not.
     #[inline(always)]
     pub(in super::super) fn pass_redis(
         &mut self,
@@ -189,8 +187,7 @@ impl DirectionState {
     }
 
     /// Walks over the usual [`TransferForm::Frames`] at the beginning of a transfer, and calls
-    /// `keep`
-    /// for the run of each kept frame. Returns the number of bytes.
+    /// `keep` for the run of each kept frame. Returns the number of bytes.
     #[inline(always)]
     pub(in super::super) fn pass_frames(
         &mut self,

@@ -1,10 +1,9 @@
 //! Addresses near system calls that can be jumped to, other than from the previous instruction.
 //!
 //! Rather too many addresses than too few are kept, of all kinds that compilers produce: short
-//! jumps of the
-//! surrounding code; jumps and calls with 32-bit distances, at every place where their bytes can be
-//! read as such; addresses that code takes; tables of addresses and of distances anywhere in the
-//! image; beginnings of functions, and places marked for indirect jumps.
+//! jumps of the surrounding code; jumps and calls with 32-bit distances, at every place where their
+//! bytes can be read as such; addresses that code takes; tables of addresses and of distances
+//! anywhere in the image; beginnings of functions, and places marked for indirect jumps.
 
 use std::ops::Range;
 
