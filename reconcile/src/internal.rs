@@ -89,9 +89,9 @@ impl FlowCallers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlowsAndMessages {
-    /// Flows.
+    /// Number of flows.
     pub flows: u64,
-    /// Their messages.
+    /// Number of their messages.
     pub messages: u64,
 }
 
@@ -99,9 +99,9 @@ pub struct FlowsAndMessages {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InternalTraffic {
-    /// Flows.
+    /// Number of flows.
     pub flows: u64,
-    /// Their messages.
+    /// Number of their messages.
     pub messages: u64,
     /// Flows and messages among these that went between threads.
     pub between_threads: FlowsAndMessages,

@@ -7,7 +7,7 @@ use crate::links::Links;
 
 /// Returns the calls with requests that may have caused the response of `call`, with their
 /// probabilities. Empty if its own request is among the possible causes, since the response then
-/// answers that.
+/// answers its own request.
 pub(super) fn delivering_calls(
     calls: &Calls,
     links: &Links,

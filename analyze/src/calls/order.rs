@@ -37,7 +37,7 @@ pub(super) fn order_by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
 }
 
 /// Returns the call whose response most likely caused `call`; `None` if the request to the node
-/// did.
+/// caused it.
 fn preceding_call(calls: &Calls, links: &Links, call: usize) -> Option<u32> {
     let request = calls.request(call).filter(|request| *request < links.message_count())?;
     let mut likeliest: Option<(f64, Option<u32>)> = None;

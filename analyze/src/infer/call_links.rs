@@ -104,7 +104,7 @@ pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
     }
 }
 
-/// The request that a call is most likely for, unless it is likelier for none.
+/// The request that a call was most likely made for, unless it was likelier made for none.
 fn likeliest_request(shares: impl Iterator<Item = (u32, f64)>) -> Option<(u32, f64)> {
     shares.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(request, _)| *request != NONE)
 }

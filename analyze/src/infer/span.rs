@@ -13,5 +13,5 @@ pub(super) struct NodeSpan {
     pub(super) kind: u32,
 }
 
-/// The end of a span without one.
+/// The end of a span that has no known end.
 pub(super) const OPEN: i64 = i64::MAX;

@@ -1,6 +1,6 @@
 //! Cycles: messages that are each other's likely causes. If clocks are off or coarse, several
-//! messages may each seem to be caused by another of them; then none of them is a root or below
-//! one, and no path would contain them. So the message of each cycle that is first in the trace
+//! messages may each seem to be caused by another of them; then none of them is a root or below a
+//! root, and no path would contain them. So the message of each cycle that is first in the trace
 //! loses its cause within the cycle; the cause's probability is added to the spontaneous one.
 
 use std::ops::Range;

@@ -34,7 +34,7 @@ pub(crate) fn pair_one_by_one(
         return connecting.iter().zip(accepting).map(|(c, a)| (c.socket, a.socket)).collect();
     }
     // Some are missing on one side. A connection is accepted after its socket was made and before
-    // the next is.
+    // the next socket is made.
     let mut pairs = Vec::new();
     let mut next = 0;
     for accepted in accepting {

@@ -35,8 +35,8 @@ impl MachineAddresses {
         self.0.get(&ip).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether `machine` may have `ip`, which is not a loopback address: it is known to have it, or
-    /// no machine is.
+    /// Whether `machine` may have `ip`, which is not a loopback address: it is known to have the
+    /// address, or no machine is known to have it.
     pub(crate) fn may_be_on(&self, ip: IpAddr, machine: u32) -> bool {
         let machines = self.machines_with(ip);
         machines.is_empty() || machines.contains(&machine)

@@ -183,8 +183,8 @@ impl ConnectionMatcher<'_> {
         Ok(is_used)
     }
 
-    /// Makes the messages of the connection and counts them; they are passed on if the connection
-    /// `is_used`.
+    /// Makes the messages of the connection and counts them; the messages are passed on to the rows
+    /// if the connection `is_used`.
     fn make_messages(
         &self,
         streams: &impl CallStreams,

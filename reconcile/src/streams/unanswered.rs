@@ -36,8 +36,8 @@ pub(crate) fn is_notification(last: &FlowMessage, next: &FlowMessage) -> bool {
 
 /// Whether nothing sent in `parts` is answered. `counts` decides where a message begins, and `seen`
 /// selects the side of their times. `back` has the times when something came back to their sender,
-/// in order. Within `gap` nanoseconds that may be an answer, and within `late` nanoseconds to the
-/// last of them, as nothing was sent any more until it came.
+/// in order. What comes back within `gap` nanoseconds of a part may be an answer to it, and within
+/// `late` nanoseconds of the last part, since nothing more was sent until it came.
 pub(crate) fn is_unanswered(
     parts: impl Iterator<Item = FlowMessage>,
     back: impl Iterator<Item = i64>,

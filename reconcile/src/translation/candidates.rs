@@ -171,7 +171,7 @@ impl<'a> HalfFlowField<'a> {
             return None;
         }
         let (one, other) = (self.half_at(connecting), self.half_at(accepting));
-        // Halves with mirrored names were paired by them, or not for a reason.
+        // Halves with mirrored names were paired by name, or left unpaired for a reason.
         if one.local == other.peer && one.peer == other.local {
             return None;
         }

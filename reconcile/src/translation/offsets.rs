@@ -1,7 +1,7 @@
-//! Offsets between hosts' clocks, learned from the candidates themselves: each would be true for a
-//! short interval of differences only, and the true ones agree on one. Others agree by chance, and
-//! periodic ones agree on many: so the place where most agree counts by how far it stands out from
-//! the second best.
+//! Offsets between hosts' clocks, learned from the candidate pairs themselves: each pair is
+//! possible for a short interval of clock differences only, and the true pairs agree on one
+//! difference. False pairs agree by chance, and periodic ones agree on many differences: so the
+//! difference on which most pairs agree counts by how far it stands out from the second best.
 
 use message_trace::PathError;
 use out_of_core::SpillableVec;

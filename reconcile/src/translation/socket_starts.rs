@@ -4,7 +4,7 @@
 use crate::translation::half_flow::FlowDirectionSummary;
 use crate::tuning::{MAX_BEGINNING_CALLS, UNMERGED_FIRST_CALLS};
 
-/// A call: its time, its number of bytes, and whether it sent them.
+/// A call: its time in nanoseconds, its number of bytes, and whether it sent them.
 pub(crate) type CallBytes = (i64, u64, bool);
 
 /// A call of the socket of that number.

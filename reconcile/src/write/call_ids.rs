@@ -15,7 +15,8 @@ pub(crate) struct CallIdFile {
     waiting: Vec<u8>,
 }
 
-/// Number of bits for the length in a call id's position.
+/// Number of bits for the length in a call id's position, a u64: bit 63 set, bits 16 to 62 the
+/// offset in the file, bits 0 to 15 the length, both in bytes.
 const LENGTH_BITS: u32 = 16;
 
 impl CallIdFile {

@@ -7,7 +7,8 @@ use super::NONE;
 /// The assignment of a service's calls to its requests.
 #[derive(Debug, Default)]
 pub(super) struct Assignment {
-    /// The request of each call in the best hypothesis; [`NONE`] if it has none.
+    /// The request of each call in the best hypothesis; [`NONE`] if the call was made for no
+    /// request.
     pub(super) request_of_call: Vec<u32>,
     /// For each call its possible requests, including [`NONE`], with their probabilities; filled
     /// only on request.

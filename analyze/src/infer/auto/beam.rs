@@ -123,7 +123,8 @@ impl ScoreOrder {
         self.keys.iter().map(|(_, Reverse(place))| *place)
     }
 
-    /// Like `best_first`, if only the first places will be used, probably at most `likely` of them.
+    /// Sorts places as [`ScoreOrder::best_first`] does, for a caller that will use only the first
+    /// places, probably at most `likely` of them.
     pub(super) fn first_ones(
         &mut self,
         scores: impl Iterator<Item = f64>,

@@ -152,8 +152,8 @@ pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]
     }
 }
 
-/// The parents of a message, with the probability that it has none. A parent that arrived after the
-/// message was sent cannot be its cause and is replaced by its own causes.
+/// The parents of a message, with the probability that it has no parent. A parent that arrived
+/// after the message was sent cannot be its cause and is replaced by its own causes.
 pub(super) fn links(
     trace: &MessageTrace,
     links: &Links,

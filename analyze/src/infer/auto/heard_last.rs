@@ -13,7 +13,7 @@ use crate::tuning::auto::services::heard_last::{
 };
 
 /// Number of calls that were received last before the answer to another request than the assigned
-/// one, and number of all calls that were received last. `None` if these are few.
+/// one, and number of all calls that were received last. `None` if there are few of the latter.
 pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) -> Option<[u64; 2]> {
     let calls = service.call_threads.len();
     let by_others =

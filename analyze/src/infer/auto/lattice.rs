@@ -27,7 +27,7 @@ struct LatticeStep {
     edges: usize,
 }
 
-/// The hypotheses since there was a single one.
+/// The hypotheses since there was a single hypothesis, event by event.
 #[derive(Debug)]
 pub(super) struct Lattice {
     steps: Vec<LatticeStep>,

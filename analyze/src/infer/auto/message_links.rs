@@ -11,7 +11,8 @@ use crate::infer::input::InferenceInput;
 use crate::links::Links;
 use crate::warnings::WarningCounts;
 
-/// A message, its possible parents with their probabilities, and the probability that it has none.
+/// A message, its possible parents with their probabilities, and the probability that it has no
+/// parent.
 type MessageParents = (usize, Vec<(u32, f64)>, f64);
 
 /// The links under construction.

@@ -28,7 +28,7 @@ pub(super) struct WorkerPool {
 /// The beginning of a run of calls, and the calls.
 type TimedRun = (i64, Vec<u32>);
 
-/// Finds the pool that does the jobs of `service`, if there is one.
+/// Finds the worker pool that does the jobs of `service`; `None` if no pool does.
 pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
     let jobs = (0..).zip(&service.request_calls).filter(|(_, call)| **call & DELIVERY != 0);
     let jobs: Vec<u32> = jobs.map(|(job, _)| job).collect();

@@ -69,8 +69,7 @@ impl EmStep<'_> {
 /// State of the EM iterations so far.
 #[derive(Debug, Default)]
 struct IterationState {
-    /// The fewest calls with a changed request in an iteration, and how many iterations ago that
-    /// was.
+    /// The fewest calls with a changed request in an iteration, and the number of iterations since.
     least: Option<usize>,
     since: usize,
     /// Share of the background calls, and number of iterations in which it grew since.

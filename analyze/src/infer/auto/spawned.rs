@@ -176,7 +176,7 @@ impl SpawnedProcesses {
 }
 
 /// Time at which the request of a call with request row `row` was answered, by the likeliest links;
-/// `None` if it was not.
+/// `None` if the request was not answered.
 fn answered_at(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) -> Option<i64> {
     for _ in 0..CALLS_BACK {
         let (parent, _) = links.most_likely(row).and_then(|place| links.parents(row).nth(place))?;

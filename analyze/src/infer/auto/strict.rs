@@ -1,8 +1,8 @@
 //! FIFO services. The request that has waited longest for a call makes the next one, and the
 //! request that received its last response first is answered next. That leaves one assignment,
-//! which needs no delays. Its truth can be tested, too: a request is answered after all its calls,
-//! and in FIFO order. If the order is not kept, responses soon contradict it. So an assignment that
-//! they never contradict needs no model.
+//! which needs no delays. Whether it is right can be tested, too: a request is answered after all
+//! its calls, and in FIFO order. If the order is not kept, responses soon contradict it. So an
+//! assignment that they never contradict needs no model.
 
 mod counted;
 

@@ -59,8 +59,11 @@ pub(crate) struct PatternDescriber {
 }
 
 impl PatternDescriber {
-    /// Appends the pattern with this shape to `out`. `instances` are all of the pattern, at least
-    /// one. Returns its total time.
+    /// Appends the pattern with this shape to `out`: u8 kind, varint length and bytes of the shape,
+    /// and then either the record of the only instance from its probability on, or varint count,
+    /// six f64 (expected, maximum probability, duration mean, median and 99th percentile, total
+    /// time) and the summary of each message. `instances` are all instances of the pattern, at
+    /// least one. Returns the total time of the pattern in nanoseconds.
     pub(crate) fn describe_pattern(
         &mut self,
         shape: &[u8],

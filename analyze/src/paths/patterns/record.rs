@@ -1,5 +1,7 @@
 //! Records of path instances, kept until their patterns are described: shape, probability and
-//! delays, as bytes.
+//! delays, as bytes: varint length and bytes of the shape ([`ShapeLabels::write_to`]); varint
+//! length of the rest; varint work item, varint number of the instance in it, f64 probability,
+//! signed varint duration in nanoseconds, and each message ([`InstanceHop::write_to`]).
 //!
 //! The shape is common to instances of one pattern: the depth and the labels of each message, in
 //! depth-first order. So two shapes are equal if their bytes are, and a pattern can be described
@@ -34,7 +36,7 @@ pub(crate) struct HopMeasures<T, B, C, O> {
     pub(crate) network: Option<T>,
     pub(crate) node: Option<T>,
     pub(crate) untraced: Option<T>,
-    /// Time for which the sender waited for the connection, if it did.
+    /// Time for which the sender waited for the connection, if it waited.
     pub(crate) connect: Option<C>,
     pub(crate) bytes: B,
     /// Outcome of the call, if the message is known to be a response.
@@ -108,7 +110,9 @@ impl<T, B, C, O> HopMeasures<T, B, C, O> {
 pub(crate) type InstanceHop = HopMeasures<i64, i64, i64, bool>;
 
 impl InstanceHop {
-    /// Appends the message as bytes to `out`.
+    /// Appends the message to `out`: u8 bits of the known properties; signed varints: the known
+    /// ones of network, node, untraced latency and connect time in nanoseconds, then the size in
+    /// bytes; u8 outcome (1: error), if known.
     #[inline]
     pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
         out.push(self.flag_bits());
@@ -171,8 +175,8 @@ impl<'trace> InstanceRecorder<'trace> {
         }
     }
 
-    /// Returns the bytes of a tree of messages with their depths, which is this instance of this
-    /// work item; and a number that is equal for all instances of its shape.
+    /// Returns the record of a tree of messages with their depths, which has the number `instance`
+    /// in the work item `item`; and a hash that is equal for all instances of its shape.
     pub(crate) fn record_tree(
         &mut self,
         (item, instance): (u64, u64),

@@ -24,8 +24,9 @@ pub(crate) struct ShapeLabels {
 }
 
 impl ShapeLabels {
-    /// Appends the labels of a message at this depth: as variable-length numbers, which are small
-    /// for small labels.
+    /// Appends the labels of a message at this depth, as varints, which are short for small labels:
+    /// depth << 1 | whether there is an operation; hop | src << 32 | dst << 48; and the operation,
+    /// if any.
     #[inline]
     pub(crate) fn write_to(self, depth: u32, out: &mut Vec<u8>) {
         put_number(out, u64::from(depth) << 1 | u64::from(self.operation.is_some()));

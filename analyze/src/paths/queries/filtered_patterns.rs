@@ -113,7 +113,7 @@ fn summarise_instances(
     Ok(chosen)
 }
 
-/// An instance as bytes: the number of its pattern, and the input of
+/// An instance as bytes: varint number of its pattern, then varint length and bytes of the input of
 /// [`RecordedInstance::from_bytes`].
 #[derive(Default)]
 struct InstanceRecord {

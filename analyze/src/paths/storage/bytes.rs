@@ -1,5 +1,5 @@
-//! Variable-length encoding of numbers: instances consist mostly of small numbers, and there are
-//! many.
+//! Variable-length encoding of numbers (varints, LEB128; signed ones zigzag-encoded): instances
+//! consist mostly of small numbers, and there are many.
 
 /// Appends `number`, seven bits per byte.
 #[inline]

@@ -21,13 +21,15 @@ const OUTCOME: u64 = 2;
 const ERROR: u64 = 4;
 const FLAGS: u32 = 3;
 
-/// Some instances, as bytes.
+/// Some instances, as bytes. An instance is: varint number of messages, f64 probability, and for
+/// each message varint depth << 3 | bits, signed varint connect time in nanoseconds (if the bit is
+/// set), signed varint number of the message minus that of the previous one.
 #[derive(Default)]
 pub(crate) struct PathBlock {
     bytes: Vec<u8>,
     instances: u64,
     rows: usize,
-    /// The last root, relative to which the next is stored.
+    /// The number of the last root, relative to which the next root is stored.
     root: i64,
 }
 

@@ -9,10 +9,10 @@
 //! the change of the balance over one turn is compared with its change over many.
 //!
 //! If few calls are open together, or an answer is sometimes one piece and sometimes two, the
-//! balance is weak evidence. But a request may be in flight while the answer to another one is,
-//! too. If the sides take turns, no messages cross except the pieces of large bodies, so a few
-//! small ones that cross are enough. If requests are seldom sent together, their sizes show it
-//! ([`pipelined`]).
+//! balance is weak evidence. But a request may be in flight at the same time as the answer to
+//! another request. If the sides take turns, no messages cross except the pieces of large bodies,
+//! so a few small ones that cross are enough. If requests are seldom sent together, their sizes
+//! show it ([`pipelined`]).
 //!
 //! On a connection with few turns the change over many of them is hardly known. If messages have
 //! few sizes, these are better evidence ([`acknowledged`]).

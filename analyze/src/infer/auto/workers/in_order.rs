@@ -108,7 +108,7 @@ pub(super) fn align_acts(
 }
 
 /// Number of the first reads that together have as many acts as messages, with no more acts after
-/// each but the last of them than the `reader` makes. 0 if there are none.
+/// each but the last of them than the `reader` makes. 0 if no first read agrees.
 fn count_agreeing_reads(reader: ReaderBehaviour, reads: &[(&[(i64, u32)], TimedIds)]) -> usize {
     let (mut brought, mut done) = (0, 0);
     for (count, (items, acts)) in (1..=MAX_READS).zip(reads) {

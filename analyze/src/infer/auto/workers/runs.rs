@@ -54,7 +54,7 @@ fn is_one_each(count: usize, requests: usize) -> bool {
 }
 
 /// Runs that end, or begin, with a signal of the worker at an object: it passes its work to the
-/// next thread, or signals that there is room in the queue from which it took the work.
+/// next thread, or signals that there is space in the queue from which it took the work.
 fn by_signals(
     service: &Service,
     workers: &[(u32, Vec<u32>)],

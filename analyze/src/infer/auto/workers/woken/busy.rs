@@ -57,7 +57,7 @@ pub(super) fn requests(
     let claimed = |at: usize, request: u32| {
         EXPLAINED * steps[at].claimed.iter().filter(|claimed| **claimed == request).count() as u32
     };
-    // Or none of them.
+    // Or none of these requests.
     let of = |at: usize| -> Vec<Option<u32>> {
         candidates[at].iter().copied().map(Some).chain([None]).collect()
     };
