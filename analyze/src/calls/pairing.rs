@@ -7,9 +7,9 @@
 //! k-th request of the connecting side is answered by the k-th merged message back. If the two
 //! sides sent different numbers of messages, some request has no response, or a message came in
 //! several fragments. Only on a connection with different numbers, open requests are dropped at the
-//! next turn of the connecting side; otherwise one missing response would shift all later pairs.
-//! Also only there, a request that was lost in transit is not the answered one if another one was
-//! not lost.
+//! next turn of the connecting side; otherwise one unanswered request or split message would shift
+//! all later pairs. Also only there, a request that was lost in transit is not the answered one if
+//! another one was not lost.
 //!
 //! If all messages have roles without ids, the order is certain ([`super::in_order`]). If
 //! operations have ids, a message without one may be a control message (`flows_with_ids`).
