@@ -6,7 +6,7 @@ use message_trace::units::{format_duration, to_printable};
 /// The clock of a host, compared with the clock of another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedClock {
-    /// The host.
+    /// Name of the host.
     pub host: String,
     /// The host with which the clock is compared: the host itself if there is no other.
     pub against: String,

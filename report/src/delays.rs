@@ -11,7 +11,7 @@ use crate::summary::{TraceMeta, share_of_whole};
 /// A report of delays.
 #[derive(Clone, Debug)]
 pub struct DelayReport<'a> {
-    /// The delays.
+    /// The delays by node or by hop.
     pub table: &'a DelaysBy,
     /// The trace that the delays were found in.
     pub meta: TraceMeta,
@@ -30,7 +30,7 @@ pub enum DelaysBy {
 pub(crate) struct DelayRow<'a> {
     /// The node or hop that has the delays.
     pub(crate) of: DelaysOf<'a>,
-    /// The delays.
+    /// Statistics of the row's delays.
     pub(crate) delays: &'a DelayStatistics,
     /// The share of the total time of all paths. It is at most 1, unless branches of a path run
     /// concurrently.

@@ -20,7 +20,7 @@ pub(crate) struct PatternOperation<'a> {
 /// numbers of real calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct CallCounts {
-    /// Number of calls.
+    /// Expected number of calls.
     pub(crate) calls: f64,
     /// Number of calls with a known outcome.
     pub(crate) answered: f64,

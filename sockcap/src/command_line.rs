@@ -50,7 +50,7 @@ struct SockcapProgram {
     verbose: u8,
 }
 
-/// The definitions.
+/// Definitions of the program and all its commands.
 pub(crate) fn define_commands() -> Command {
     let commands = COMMANDS.iter().map(|command| (command.define)());
     SockcapProgram::command()

@@ -104,7 +104,7 @@ fn gap_notes(found: &Reconciliation, most: usize) -> Vec<UnseenNote> {
     notes
 }
 
-/// Problems of logs.
+/// Notes about problems of logs.
 fn log_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     let mut notes =
         vec![counted_note(found.damaged.len() as u64, LOG, "with damage, read as far as possible")];

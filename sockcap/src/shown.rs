@@ -50,7 +50,7 @@ pub(crate) struct ShownData {
     pub(crate) whole: DataDir,
     /// The directory with the shown tables: `whole`, or the directory of spans within it.
     pub(crate) data: DataDir,
-    /// The shown source.
+    /// The source that is shown.
     pub(crate) source: PathSource,
     /// Whether the directory has the other source, too.
     pub(crate) has_both: bool,

@@ -110,7 +110,7 @@ pub(crate) mod follow {
     /// Interval of polling while no events arrive.
     pub(crate) const PAUSE: Duration = Duration::from_millis(200);
 
-    /// Interval of printing.
+    /// Interval at which figures are printed.
     pub(crate) const INTERVAL: Duration = Duration::from_secs(2);
 
     /// Minimum time between two passes over a recording, relative to the duration of the last one:

@@ -19,7 +19,7 @@ use crate::wording::operation_text;
 pub enum FailCondition {
     /// A longer response time.
     Longer {
-        /// The measure.
+        /// Measure of the response times that is compared.
         what: TimeMeasure,
         /// By how much longer.
         by: TimeMargin,
@@ -31,7 +31,7 @@ pub enum FailCondition {
 /// A figure of response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TimeMeasure {
-    /// The mean.
+    /// Mean response time.
     Mean,
     /// A quantile, from 0 to 1.
     Quantile(f64),

@@ -14,10 +14,10 @@ pub const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 /// Response times of all requests in both periods.
 #[derive(Clone, Debug, Serialize)]
 pub struct OverallChange {
-    /// The response times.
+    /// Response times of all requests in both periods.
     #[serde(skip)]
     pub samples: [PeriodSample; 2],
-    /// Means in nanoseconds.
+    /// Mean response times in both periods, in nanoseconds.
     pub mean: [f64; 2],
     /// The quantiles of [`QUANTILES`], in nanoseconds; `None` without requests.
     pub quantiles: [Option<[f64; 2]>; 3],

@@ -19,7 +19,7 @@ impl PeriodSide {
 /// The requests of a period: the ones of a directory that begin within a time range.
 #[derive(Clone, Copy)]
 pub struct Period<'t> {
-    /// The requests.
+    /// Tables of the period's requests.
     pub tables: &'t RequestTables,
     /// Start of the range, in nanoseconds since the Unix epoch; `None`: unbounded.
     pub from: Option<i64>,

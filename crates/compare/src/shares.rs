@@ -22,7 +22,7 @@ use crate::request_kinds::RequestKind;
 /// The parts of a change, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChangeShares {
-    /// The whole change.
+    /// The whole change, in nanoseconds.
     pub total: f64,
     /// For each category, the part of the change that is due to its changed response times.
     pub slower: Vec<f64>,

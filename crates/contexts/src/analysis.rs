@@ -43,16 +43,16 @@ impl Default for Options {
     }
 }
 
-/// All results.
+/// All results of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextAnalysis {
-    /// The profile.
+    /// Profile of the contexts.
     #[serde(flatten)]
     pub profile: Profile,
     /// The resource that the times are spent on, if they are not response times.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spent: Option<StepResource>,
-    /// The timing model.
+    /// Timing model of the operations.
     pub model: TimingModel,
     /// The instrumentations, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none", default)]

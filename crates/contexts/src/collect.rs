@@ -18,7 +18,7 @@ use crate::statistics::SpentSums;
 use crate::traces::{DynamicCallTree, PositionId};
 use crate::tuning::OPERATION_PARTITIONS;
 
-/// One response time.
+/// A response time of a step.
 #[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct ResponseObservation {
@@ -26,7 +26,7 @@ pub struct ResponseObservation {
     pub time: i64,
     /// Number of the request.
     pub request: i64,
-    /// The trace-context.
+    /// The trace-context of the step.
     pub position: PositionId,
     /// The probability of the request.
     pub weight: f32,
@@ -78,7 +78,7 @@ pub struct CollectedContexts<'b> {
     pub by: OperationIdentity,
     /// The operations, by number.
     pub operations: Vec<OperationLabel>,
-    /// The contexts.
+    /// All contexts that were found.
     pub contexts: TraceContexts,
     /// Counts of each trace-context.
     pub counts: Vec<ExecutionCounts>,

@@ -74,9 +74,9 @@ impl FromStr for OperationIdentity {
 pub struct OperationLabel {
     /// The host; empty unless hosts distinguish operations.
     pub host: String,
-    /// The node.
+    /// Node of the operation.
     pub node: String,
-    /// The operation.
+    /// Name of the operation.
     pub operation: String,
 }
 

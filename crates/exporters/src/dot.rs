@@ -73,7 +73,7 @@ pub(crate) struct DotExporter {
     pub limit: Option<usize>,
 }
 
-/// The graphs.
+/// The kind of graph that is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum GraphKind {
     /// A pattern, message by message.

@@ -17,7 +17,7 @@ pub enum Error {
     NoPattern {
         /// The data directory.
         data: PathBuf,
-        /// The requested number.
+        /// The requested number of a pattern.
         pattern: i64,
         /// The largest existing number.
         last: u64,

@@ -11,7 +11,7 @@ use rustix::event::PollFlags;
 use crate::answer::HttpAnswer;
 use crate::tuning::{HEAD_DEADLINE, MAX_HEAD_BYTES, MAX_READ_BYTES};
 
-/// A connection.
+/// A connection of a client, with its state.
 #[derive(Debug)]
 pub(crate) struct ServerConnection {
     pub(crate) stream: TcpStream,
@@ -174,7 +174,7 @@ fn read_head(stream: &mut impl Read, head: &mut Vec<u8>) -> io::Result<StepOutco
     Ok(if head.len() >= MAX_HEAD_BYTES { StepOutcome::TooLong } else { StepOutcome::Pending })
 }
 
-/// Discards input.
+/// Discards the available input of a connection.
 fn discard_input(stream: &mut impl Read) -> io::Result<StepOutcome> {
     let read = stream.read(&mut [0; MAX_READ_BYTES])?;
     Ok(if read == 0 { StepOutcome::Over } else { StepOutcome::Pending })

@@ -20,7 +20,7 @@ pub use request::HttpRequest;
 use tuning::DEADLINE;
 pub use waiting_connections::WaitingConnections;
 
-/// HTTP server.
+/// HTTP server with a bounded number of connections.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,

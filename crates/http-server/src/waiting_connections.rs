@@ -72,7 +72,7 @@ impl<T> WaitingConnections<T> {
         self.remove(*number)
     }
 
-    /// Removes a connection.
+    /// Removes the connection with this number, and returns its value.
     pub fn remove(&mut self, number: u64) -> Option<T> {
         let (network, guest) = self.guests.remove(&number)?;
         if let Some(count) = self.counts.get_mut(&network) {
@@ -94,7 +94,7 @@ impl<T> WaitingConnections<T> {
         self.guests.get_mut(&number).map(|(_, guest)| guest)
     }
 
-    /// Number of connections.
+    /// Number of waiting connections.
     pub fn len(&self) -> usize {
         self.guests.len()
     }

@@ -46,7 +46,7 @@ enum PortKind {
     None,
     /// A port that systems assign to clients.
     Ephemeral,
-    /// Another port.
+    /// The port is in neither range.
     Usual,
     /// A port below 1024, or the path of a unix socket.
     WellKnown,

@@ -40,7 +40,7 @@ impl Error {
         Error::Malformed { place: FilePlace::new(file, at), why: why.into(), more: Vec::new() }
     }
 
-    /// Adds further lines.
+    /// Adds further lines to the error's text.
     pub(crate) fn with_lines(self, lines: impl IntoIterator<Item = String>) -> Error {
         match self {
             Error::Malformed { place, why, mut more } => {

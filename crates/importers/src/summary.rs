@@ -11,7 +11,7 @@ use crate::tuning::SKIPPED_SHOWN;
 /// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportSummary {
-    /// Number of files.
+    /// Number of files that were read.
     pub files: u64,
     /// Size on disk, in bytes.
     pub bytes: u64,
@@ -32,7 +32,7 @@ pub struct ImportSummary {
 /// Skipped inputs. Nothing that was read is dropped without being counted here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkipCounts {
-    /// Number by cause.
+    /// Number of skipped inputs by cause.
     pub causes: BTreeMap<&'static str, u64>,
     /// First skipped inputs, each with its place.
     pub first: Vec<SkippedItem>,
@@ -50,7 +50,7 @@ pub struct SkippedItem {
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlace {
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
     /// Position in the file.
     pub at: FilePosition,

@@ -245,7 +245,7 @@ impl MessageTarget {
         Ok(i64::from(place))
     }
 
-    /// Number of messages.
+    /// Number of messages of the import so far.
     pub(crate) fn message_count(&self) -> u64 {
         self.messages
     }

@@ -44,7 +44,7 @@ pub struct Message {
     pub dst_tid: Option<i32>,
     /// Number of the flow: the same for both directions of one connection.
     pub flow: i64,
-    /// [`FROM_CONNECTING`] or [`FROM_ACCEPTING`].
+    /// Direction of the message in its flow: [`FROM_CONNECTING`] or [`FROM_ACCEPTING`].
     pub direction: i8,
     /// Transport protocol.
     pub protocol: TransportProtocol,
@@ -166,9 +166,9 @@ impl Message {
 /// Both ends of a message, and its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndPair {
-    /// Sender.
+    /// The sender's end.
     pub src: NodeEnd,
-    /// Receiver.
+    /// The receiver's end.
     pub dst: NodeEnd,
     /// Transport protocol.
     pub protocol: TransportProtocol,
@@ -177,7 +177,7 @@ pub struct EndPair {
 /// One end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeEnd {
-    /// The node.
+    /// Node of the end.
     pub node: NodeId,
     /// Endpoint of the end.
     pub endpoint: EndpointId,

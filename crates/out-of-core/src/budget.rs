@@ -49,7 +49,7 @@ impl MemoryBudget {
         enough
     }
 
-    /// Gives bytes back.
+    /// Returns bytes to the budget.
     pub fn give_back(&self, bytes: usize) {
         self.left.fetch_add(bytes as i64, Ordering::Relaxed);
     }

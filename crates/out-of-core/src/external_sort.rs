@@ -22,7 +22,7 @@ use crate::{MemoryBudget, PartitionStore, PlainRecord};
 
 /// A record that is sorted by a key.
 pub trait KeyedRecord: PlainRecord {
-    /// The key.
+    /// The key by which records are sorted.
     type Key: Ord + Copy;
 
     /// The key of this record.
@@ -137,7 +137,7 @@ impl<T> Default for RunCursor<T> {
 }
 
 impl<T: KeyedRecord> RunCursor<T> {
-    /// The next record.
+    /// The next record, which stays next.
     fn peek_record(
         &mut self,
         runs: &SpilledRuns<T>,

@@ -22,7 +22,7 @@ pub trait Locality {
 /// Values and their numbers.
 #[derive(Debug, Default)]
 pub struct Interner<T: Copy> {
-    /// By number.
+    /// The values by their numbers.
     values: SpillableVec<T>,
     /// Numbers by the hash of their values.
     index: HashIndex,

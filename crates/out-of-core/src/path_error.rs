@@ -9,17 +9,17 @@ pub enum PathError {
     /// The operating system refused.
     #[error("{path}: {source}", path = path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// Cause of the error.
         source: io::Error,
     },
     /// The content of the file is invalid.
     #[error("{path}: {why}; remove it, and the stage that makes it runs again", path = path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Reason.
+        /// Reason of the error, in words.
         why: String,
     },
 }

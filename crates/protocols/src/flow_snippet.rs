@@ -6,7 +6,7 @@
 pub enum FlowSpeaker {
     /// The side that connected or sent the first datagram.
     Client,
-    /// The accepting side.
+    /// The accepting side of the flow.
     Server,
 }
 
@@ -49,7 +49,7 @@ pub struct FlowSnippet<'a> {
     pub speaker: FlowSpeaker,
     /// Rule by which they were kept.
     pub class: SnippetRule,
-    /// The captured bytes.
+    /// The captured bytes of the snippet.
     pub bytes: &'a [u8],
     /// Whether the bytes follow the previous snippet of the same sender without a gap. In HTTP, a
     /// snippet that does not continue begins a new head or frame, and bytes left out by the rule

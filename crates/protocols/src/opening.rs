@@ -111,7 +111,7 @@ impl FlowOpening {
         self.turns.front().is_some_and(|turn| turn.speaker == FlowSpeaker::Server)
     }
 
-    /// The latest datagram.
+    /// Bytes of the latest datagram.
     pub(crate) fn latest_datagram(&self) -> Option<&[u8]> {
         self.turns.back().filter(|turn| turn.datagram).map(|turn| turn.bytes.as_slice())
     }

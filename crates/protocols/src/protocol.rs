@@ -18,7 +18,7 @@ pub struct ProtocolEntry {
     /// Decides whether a flow's opening has this protocol. A protocol that occurs within another
     /// one, or that is recognised by its snippet rule, always answers no.
     pub(crate) recognise: fn(&FlowOpening) -> OpeningVerdict,
-    /// Creates a parser.
+    /// Creates a parser of the protocol for one flow.
     pub(crate) open: fn() -> Box<dyn ProtocolParser>,
     /// Whole conversations: tests truncate and damage them, and fuzzing begins with them.
     #[cfg(test)]

@@ -20,7 +20,7 @@ pub struct Flag<T> {
 pub struct FlagSpec {
     /// The long name without its leading hyphens. It is also the configuration key.
     pub long: &'static str,
-    /// The one-letter name.
+    /// The one-letter name of the flag.
     pub short: Option<char>,
     /// The name of the flag's value in help, such as `TIME`; empty for a switch.
     pub value_name: &'static str,
@@ -76,7 +76,7 @@ pub enum ValueSyntax {
     Text,
     /// A whole number.
     Number {
-        /// The least.
+        /// The least permitted number.
         least: i64,
         /// The greatest; `None`: no limit.
         most: Option<i64>,
@@ -93,7 +93,7 @@ pub enum ValueSyntax {
 /// A word that a flag takes as its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlagChoice {
-    /// The word.
+    /// The word itself.
     pub name: &'static str,
     /// A synonym, which is accepted but not offered.
     pub alias: Option<&'static str>,
@@ -111,7 +111,7 @@ impl FlagChoice {
 /// Values of a data directory that completion can offer for a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueOffer {
-    /// Nothing.
+    /// Nothing is offered.
     Nothing,
     /// The numbers of patterns.
     Patterns,
@@ -216,13 +216,13 @@ impl<T> Flag<T> {
         Flag { spec, reader }
     }
 
-    /// Adds a one-letter name.
+    /// Gives the flag a one-letter name.
     pub const fn short(mut self, letter: char) -> Flag<T> {
         self.spec.short = Some(letter);
         self
     }
 
-    /// Adds a default.
+    /// Gives the flag a default value.
     pub const fn default(mut self, value: &'static str) -> Flag<T> {
         self.spec.default = Some(value);
         self

@@ -10,7 +10,7 @@ use crate::flag::AnyFlag;
 /// flags; the rest depends on the registry, and its fields are read as if they were the spec's own.
 #[derive(Clone, Copy)]
 pub struct Spec<E: 'static> {
-    /// Name and help.
+    /// Name and help of the entry.
     pub about: EntryHelp,
     /// The flags, in the order of help. Several entries may share some.
     pub flags: &'static [&'static dyn AnyFlag],

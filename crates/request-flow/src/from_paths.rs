@@ -31,7 +31,7 @@ use step_builder::StepNames;
 /// Numbers of requests and of steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenCounts {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
     /// Number of steps of all requests.
     pub steps: u64,

@@ -24,7 +24,7 @@ pub enum StepResource {
     Peer,
     /// Sleeping.
     Asleep,
-    /// Unknown.
+    /// The thread's state is unknown.
     Unknown,
 }
 

@@ -16,7 +16,7 @@ pub struct WaitTimes {
     pub peer_ns: i64,
     /// The thread slept by its own choice.
     pub asleep_ns: i64,
-    /// Unknown.
+    /// The reason is unknown.
     pub unknown_ns: i64,
 }
 

@@ -37,7 +37,7 @@ pub struct CanonicalRequest {
 /// An element of a canonical request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CanonicalElement {
-    /// The act.
+    /// Act of the element.
     pub act: ElementAct,
     /// The role that performs it: the part that a thread plays (its program, or its node and
     /// operation), never its id. For [`ElementAct::Signal`], the signalled role. Unknown for work

@@ -98,20 +98,20 @@ pub struct RequestCluster {
 /// that are not counted separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NameCount {
-    /// The name.
+    /// A name of requests.
     pub name: String,
-    /// Number of requests.
+    /// Number of requests with the name.
     pub requests: u64,
 }
 
 /// An element of a representative ([`CanonicalElement`](crate::canonical::CanonicalElement)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ClusterElement {
-    /// The act.
+    /// Act of the element.
     pub act: ElementAct,
     /// The role that performs the element; for a signal, the signalled role.
     pub role: String,
-    /// Mean demands.
+    /// Mean demands of the element.
     pub demands: Demands,
     /// Begin of the element with unlimited processors, in nanoseconds from the begin of the
     /// request.

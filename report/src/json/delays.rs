@@ -8,7 +8,7 @@ use crate::delays::{DelayReport, DelayRow, DelaysOf};
 use crate::hop_endpoints::HopEndpoints;
 use crate::options::Options;
 
-/// The whole document.
+/// The document of delays.
 #[derive(Serialize)]
 pub(super) struct DelayDocument<'a> {
     #[serde(flatten)]

@@ -10,7 +10,7 @@ use crate::hop_endpoints::HopEndpoints;
 use crate::options::Options;
 use crate::summary::{Report, share_of_whole};
 
-/// The whole document.
+/// The document of patterns.
 #[derive(Serialize)]
 pub(super) struct PatternDocument<'a> {
     #[serde(flatten)]

@@ -18,7 +18,7 @@ pub enum InstanceOrder {
     /// By the time at which they began.
     #[default]
     Time,
-    /// The slowest first.
+    /// The slowest instance comes first.
     Slowest,
     /// The most likely first.
     Likely,

@@ -14,9 +14,9 @@ pub(super) enum TextRole {
     Strong,
     /// Text of minor importance.
     Dim,
-    /// The critical delay.
+    /// A delay that is critical.
     Critical,
-    /// An untraced node.
+    /// The name of an untraced node.
     Untraced,
     /// A warning: something that limits the trust in the rest.
     Warn,
@@ -111,7 +111,7 @@ impl PaintedRow {
         self.push_text(role, text);
     }
 
-    /// Writes the line.
+    /// Writes the line, without trailing blanks.
     pub(super) fn finish(self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", self.text)
     }

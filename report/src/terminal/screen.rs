@@ -6,7 +6,7 @@ use super::paint::PaintedRow;
 use crate::label::{ASCII, LabelSigns, UNICODE};
 use crate::options::Options;
 
-/// The screen.
+/// The screen on which the report is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TerminalScreen {
     pub(super) width: usize,
@@ -26,7 +26,7 @@ impl TerminalScreen {
         }
     }
 
-    /// An empty line.
+    /// Makes an empty line.
     pub(super) fn new_row(&self) -> PaintedRow {
         PaintedRow::new(self.color, self.width)
     }

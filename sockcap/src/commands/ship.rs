@@ -110,7 +110,7 @@ impl RunnableCommand for ShipCommand {
     }
 }
 
-/// Bytes per second.
+/// Parses a rate in bytes per second.
 fn parse_rate(text: &str) -> Result<u64, String> {
     let rate = size(text)?;
     if rate < 1024 { Err("the minimum rate is 1K".into()) } else { Ok(rate) }

@@ -84,7 +84,7 @@ impl RunnableCommand for SkewCommand {
     }
 }
 
-/// A host's clock.
+/// Parses the errors of a host's clock.
 fn parse_clock(text: &str) -> Result<SkewedClock, String> {
     let how = || format!("'{text}' is not a clock; write it like web=30ms or web=-2s,50");
     let (host, off) = text.split_once('=').ok_or_else(how)?;

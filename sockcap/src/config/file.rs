@@ -41,7 +41,7 @@ pub(super) type FileSettings = BTreeMap<(Vec<String>, String), FlagSetting>;
 /// The owner of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileOwner {
-    /// The user's own.
+    /// The file is the user's own.
     User,
     /// The file lies in a data directory.
     Data,
@@ -52,7 +52,7 @@ pub(super) enum FileOwner {
 pub(super) struct FlagSetting {
     /// Values of the flag; without values, the flag is treated as not given.
     pub(super) values: Vec<String>,
-    /// The file.
+    /// Path of the file.
     pub(super) path: PathBuf,
     /// The line, from 1.
     pub(super) line: usize,

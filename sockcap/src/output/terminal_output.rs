@@ -85,7 +85,7 @@ pub(crate) struct EscapingWriter<W: Write> {
 }
 
 impl<W: Write> EscapingWriter<W> {
-    /// Writes to `out`.
+    /// A writer that writes to `out`.
     pub(crate) fn new(out: W) -> EscapingWriter<W> {
         EscapingWriter { out, has_styles: false, is_raw: false, partial_bytes: Vec::new() }
     }

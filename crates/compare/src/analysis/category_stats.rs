@@ -19,7 +19,7 @@ pub struct CategoryStats {
     pub counts: [f64; 2],
     /// Number of the category's requests in each window of each period.
     pub windows: [[f64; WINDOWS]; 2],
-    /// Response times.
+    /// Response times of the category's requests in both periods.
     pub response: [PeriodSample; 2],
     /// The hops with a known time on the critical path that is not always 0.
     pub hops: Vec<CategoryHop>,

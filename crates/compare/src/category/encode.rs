@@ -8,7 +8,7 @@ use super::name_hashes::{NameHashes, hash_words};
 use super::structure::{CategoryKey, CategoryPlace, CategoryStructure, StepSymbol};
 use super::zoom::{ShownSteps, ZoomLevel};
 
-/// No step.
+/// Stands for no step.
 const NONE: u32 = u32::MAX;
 
 /// Encoder of requests that share one numbering of names.
@@ -50,7 +50,7 @@ struct EncodedStep {
 /// A request's category and places, until the next one is encoded.
 #[derive(Debug)]
 pub struct EncodedRequest<'e> {
-    /// The category.
+    /// Category of the request.
     pub key: CategoryKey,
     steps: &'e [EncodedStep],
     order: &'e [u32],
@@ -273,7 +273,7 @@ fn copy_places(
 }
 
 impl EncodedRequest<'_> {
-    /// Number of places.
+    /// Number of places of the request's category.
     pub fn place_count(&self) -> usize {
         self.order.len()
     }

@@ -19,7 +19,7 @@ impl NameHashes {
     }
 }
 
-/// Hash of words.
+/// Hashes a sequence of words; `bytes` is a reused buffer.
 pub(super) fn hash_words(words: &[u128], bytes: &mut Vec<u8>) -> u128 {
     bytes.clear();
     words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));

@@ -5,12 +5,12 @@ use request_flow::NameId;
 /// Hash that identifies a category: equal structures have equal keys, in any recording.
 pub type CategoryKey = u128;
 
-/// The operation of a step.
+/// The node and the operation of a step, as a category distinguishes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StepSymbol {
-    /// The node.
+    /// Node that executes the step.
     pub node: NameId,
-    /// The operation.
+    /// Operation of the step.
     pub operation: NameId,
     /// Whether the step fails.
     pub failed: bool,
@@ -23,7 +23,7 @@ pub struct StepSymbol {
 pub struct CategoryPlace {
     /// Place of the calling step; `None` for the root.
     pub parent: Option<u32>,
-    /// The operation.
+    /// Node and operation of the steps at the place.
     pub symbol: StepSymbol,
     /// Whether the step runs concurrently with the previous sibling.
     pub with_previous: bool,
@@ -39,7 +39,7 @@ pub struct CategoryStructure {
     pub caller: NameId,
     /// Whether the requests are torn.
     pub torn: bool,
-    /// The steps.
+    /// Places of the steps, depth first.
     pub places: Vec<CategoryPlace>,
 }
 

@@ -28,7 +28,7 @@ pub(super) enum StepFeature {
     Spent(StepResource),
     /// Bytes read from and written to files.
     DiskBytes,
-    /// The host.
+    /// Host of the step.
     Host,
     /// A parameter by its name.
     Parameter(String),

@@ -29,7 +29,7 @@ pub struct ExplanationSentence {
     pub parameters: Vec<String>,
     /// The share of the other requests, and of the mutation's, for which the conditions hold.
     pub shares: [f64; 2],
-    /// The whole sentence.
+    /// The whole sentence, for people.
     pub text: String,
 }
 

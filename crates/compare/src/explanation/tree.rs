@@ -11,7 +11,7 @@ use super::samples::FeatureSamples;
 use crate::statistics::{best_threshold, gain_ratio};
 use crate::tuning::{MAX_DEPTH, MAX_TEXTS, MIN_LEAF, SPLIT_LEVEL};
 
-/// A question.
+/// Question about one feature of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SplitTest {
     Above(RequestFeature, f64),

@@ -31,7 +31,7 @@ pub enum MutationKind {
 pub struct Mutation {
     /// Index of the category.
     pub category: usize,
-    /// What changed.
+    /// What changed in the category.
     pub kind: MutationKind,
     /// Contribution to the change of the sum of all response times, in nanoseconds, for the number
     /// of requests of the second period.

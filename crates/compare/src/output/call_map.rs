@@ -11,9 +11,9 @@ use crate::suspects::{ChangeDirection, EvidenceKind};
 /// A node in both periods.
 #[derive(Clone, Debug, Serialize)]
 pub struct MapNode {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// Executions per request.
+    /// Executions per request, in both periods.
     pub executions: [f64; 2],
     /// The node's own time per request, in nanoseconds.
     pub own_ns: [f64; 2],
@@ -28,7 +28,7 @@ pub struct MapEdge {
     pub caller: String,
     /// The called node.
     pub node: String,
-    /// Calls per request.
+    /// Calls per request, in both periods.
     pub calls: [f64; 2],
     /// Mean transfer time of a call and its response, in nanoseconds; `None` if it was not seen.
     pub network_ns: [Option<f64>; 2],

@@ -13,9 +13,9 @@ pub struct TreePlace {
     pub parent: Option<u32>,
     /// Depth in the tree.
     pub depth: u32,
-    /// The node.
+    /// Node that executes the step.
     pub node: String,
-    /// The operation.
+    /// Operation of the step.
     pub operation: String,
     /// Whether the step fails.
     pub failed: bool,
@@ -103,7 +103,7 @@ pub struct CategoryLine {
     pub node: String,
     /// The operation of the root.
     pub operation: String,
-    /// Number of places.
+    /// Number of places of the category.
     pub steps: usize,
     /// Number of requests in both periods, as sums of probabilities.
     pub counts: [f64; 2],

@@ -16,11 +16,11 @@ use crate::warnings::find_warnings;
 /// A comparison with names and sentences.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparisonReport {
-    /// Both periods.
+    /// The first and the second period.
     pub periods: [DescribedPeriod; 2],
     /// Reasons why the comparison may be unreliable.
     pub doubts: Vec<String>,
-    /// Whether anything changed.
+    /// Whether anything changed between the periods.
     pub changed: bool,
     /// Response times of all requests together: mean, p50, p95, p99.
     pub response: OverallChange,
@@ -40,7 +40,7 @@ pub struct ComparisonReport {
     pub new_kinds: Vec<DescribedKind>,
     /// Mutations, in descending order of contribution.
     pub mutations: Vec<DescribedMutation>,
-    /// Number of categories.
+    /// Number of categories in both periods.
     pub categories: usize,
     /// All categories, the most frequent first.
     pub category_list: Vec<CategoryLine>,

@@ -11,12 +11,12 @@ use crate::explanation::MutationExplanation;
 use crate::mutations::{KindChange, Mutation, MutationKind};
 use crate::suspects::{EvidenceKind, SiteEvidence, SuspectNode};
 
-/// A period.
+/// A period, with its name and its totals.
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedPeriod {
     /// The user's name for the period.
     pub name: String,
-    /// Number of requests.
+    /// Number of requests in the period.
     pub requests: u64,
     /// Sum of the requests' probabilities.
     pub expected: f64,
@@ -92,10 +92,10 @@ impl DescribedEvidence {
     }
 }
 
-/// A suspect.
+/// A suspect, with the evidence against it.
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedSuspect {
-    /// The node.
+    /// Name of the node.
     pub node: String,
     /// Weight of all evidence against the suspect.
     pub weight: f64,
@@ -161,7 +161,7 @@ impl DescribedKind {
 pub struct DescribedHop {
     /// Place in the category.
     pub place: u32,
-    /// `own` or `network`.
+    /// Kind of the hop: `own` or `network`.
     pub what: HopKind,
     /// Mean times on the critical path in both periods, in nanoseconds.
     pub mean_ns: [f64; 2],
@@ -172,7 +172,7 @@ pub struct DescribedHop {
 /// A category to which a mutation's requests may have belonged.
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedOriginator {
-    /// The category.
+    /// Category of the originator.
     pub tree: CategoryTree,
     /// Normalized edit distance, from 0 to 1.
     pub distance: f64,
@@ -180,10 +180,10 @@ pub struct DescribedOriginator {
     pub parting: [u32; 2],
 }
 
-/// A mutation.
+/// A mutation, with its originators and hops.
 #[derive(Clone, Debug, Serialize)]
 pub struct DescribedMutation {
-    /// `response_time` or `structural`.
+    /// Kind of the mutation: `response_time` or `structural`.
     pub kind: &'static str,
     /// Contribution of the mutation to the change of the sum of all response times of the second
     /// period, in nanoseconds.
@@ -194,7 +194,7 @@ pub struct DescribedMutation {
     /// structural.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shares: Option<[f64; 2]>,
-    /// The category.
+    /// Category of the mutation.
     pub tree: CategoryTree,
     /// The hops with changed times, in descending order of change.
     pub hops: Vec<DescribedHop>,

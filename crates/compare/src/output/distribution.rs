@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::analysis::PeriodSample;
 use crate::tuning::DISTRIBUTION_BUCKETS;
 
-/// Two distributions.
+/// Distributions of the response times of both periods.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DistributionPair {
     /// Bounds of the buckets in nanoseconds, each a constant factor above the previous one; one

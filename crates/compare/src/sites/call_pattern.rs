@@ -8,7 +8,7 @@ use request_flow::NameId;
 pub struct PatternCall {
     /// The called node.
     pub node: NameId,
-    /// The operation.
+    /// The called operation.
     pub operation: NameId,
     /// Number of calls, as a power of two: 0 for one, 1 for two, 2 for three or four and so on. The
     /// exact number often depends on the request's content.

@@ -66,7 +66,7 @@ pub struct CallSite {
     /// For each period, the weight of the executions with known resources, and the sums of their
     /// times in nanoseconds, in the order of [`StepResource::ALL`].
     pub resources: [(f64, [f64; StepResource::ALL.len()]); 2],
-    /// All executions.
+    /// Weights of all executions.
     pub all: ExecutionWeights,
     /// Executions without failed calls; all executions if failures are not recorded.
     pub executions: ExecutionWeights,

@@ -13,7 +13,7 @@ use crate::tuning::EDGE_POWER;
 /// A node that caused a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuspectNode {
-    /// The node.
+    /// The suspected node.
     pub node: NameId,
     /// Total weight of the evidence against the node.
     pub weight: f64,

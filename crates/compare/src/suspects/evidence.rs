@@ -22,13 +22,13 @@ pub enum ChangeDirection {
 pub struct CallChange {
     /// The called node.
     pub node: NameId,
-    /// The operation.
+    /// The called operation.
     pub operation: NameId,
     /// Approximate calls per execution of the caller in both periods.
     pub calls: [f64; 2],
 }
 
-/// What changed.
+/// The kind of change at a call site.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EvidenceKind {
     /// The node's own time, with means in nanoseconds.
@@ -46,7 +46,7 @@ pub enum EvidenceKind {
 pub struct SiteEvidence {
     /// The call site.
     pub site: SiteKey,
-    /// What changed.
+    /// The kind of change.
     pub kind: EvidenceKind,
     /// Whether the evidence covers all operations of the node, or of the edge, together.
     pub is_pooled: bool,

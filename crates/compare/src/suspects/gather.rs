@@ -137,7 +137,7 @@ fn p_value(test: &TimeTest, far: &[RatePrior; FAR_OCTAVES.len()]) -> f64 {
     combine_p_values(levels.chain([(test.p_value, third), (test.shift, third)]))
 }
 
-/// Evidence of times.
+/// Evidence that the times of a call site changed.
 fn evidence_of_times(
     site: SiteKey,
     kind: EvidenceKind,

@@ -47,7 +47,7 @@ impl SiteTimes {
     }
 }
 
-/// Several call sites.
+/// Several call sites that are tested together.
 #[derive(Debug, Default)]
 pub(super) struct SitePool {
     /// Times relative to the medians of their call sites.

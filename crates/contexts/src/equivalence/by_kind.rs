@@ -13,7 +13,7 @@ use crate::traces::{CallNode, ConcurrencyByKind, NO_PARENT, PositionId, TraceCla
 /// Contexts after classes were joined.
 #[derive(Clone, Debug)]
 pub struct ContextsByKind {
-    /// The contexts.
+    /// The contexts of the joined classes.
     pub contexts: TraceContexts,
     /// The new class of each former class.
     pub class_of: Vec<u32>,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContextLevel {
-    /// The operation only.
+    /// The operation only, whatever the context.
     Operation,
     /// The calling operation.
     Caller,

@@ -18,7 +18,7 @@ use crate::traces::PositionId;
 /// A profile, and the input for other results.
 #[derive(Debug)]
 pub struct ProfileResult {
-    /// The profile.
+    /// Profile of the contexts.
     pub profile: Profile,
     /// Mean and deviation of the response times of each trace-context.
     pub moments: Vec<TimeMoments>,

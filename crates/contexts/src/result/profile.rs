@@ -12,7 +12,7 @@ use crate::identity::OperationIdentity;
 pub struct Profile {
     /// What identifies an operation.
     pub by: OperationIdentity,
-    /// The totals.
+    /// Totals of requests, steps and contexts.
     pub totals: ProfileTotals,
     /// Average standard deviation of the response times of an operation, weighted by how often each
     /// is called, in nanoseconds.

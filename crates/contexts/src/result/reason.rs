@@ -51,11 +51,11 @@ pub struct SlowReason {
 /// Mean time spent on one resource, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpentMore {
-    /// The resource.
+    /// The resource that the time is spent on.
     pub resource: StepResource,
-    /// In the slow contexts.
+    /// Mean time in the slow contexts.
     pub slow: f64,
-    /// Otherwise.
+    /// Mean time in the other contexts.
     pub rest: f64,
 }
 

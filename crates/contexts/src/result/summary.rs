@@ -30,19 +30,19 @@ pub struct ContextSummary {
 pub struct ResponseTimes {
     /// Sum of the weights.
     pub weight: f64,
-    /// The mean.
+    /// Weighted mean.
     pub mean: f64,
     /// The standard deviation of the population.
     pub deviation: f64,
-    /// The shortest.
+    /// Shortest response time.
     pub min: i64,
-    /// The first quartile.
+    /// First quartile.
     pub q1: f64,
     /// The median.
     pub median: f64,
     /// The third quartile.
     pub q3: f64,
-    /// The longest.
+    /// Longest response time.
     pub max: i64,
     /// Number of modes; `None` if there are too few response times.
     pub modes: Option<u32>,

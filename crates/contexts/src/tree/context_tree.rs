@@ -37,7 +37,7 @@ pub(super) struct TreeNode {
     pub(super) merged: Vec<NodeId>,
 }
 
-/// The tree.
+/// Calling-context tree while operators are applied to it.
 #[derive(Clone, Debug)]
 pub(super) struct ContextTree {
     pub(super) nodes: Vec<TreeNode>,

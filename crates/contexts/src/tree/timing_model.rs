@@ -45,7 +45,7 @@ pub struct TimingModel {
     pub deviation: f64,
     /// The share of the average standard deviation of operations that the parts explain.
     pub decrease: f64,
-    /// The parts.
+    /// The parts of the model.
     pub leaves: Vec<ModelLeaf>,
     /// For each node of the whole tree, by its number, the index of the part that stands for all
     /// its executions; `None` if several do.

@@ -31,7 +31,7 @@ impl OtlpAttributes {
         self.add(key, number.map(Value::IntValue));
     }
 
-    /// The list.
+    /// Returns the attributes as a list.
     pub(super) fn into_list(self) -> Vec<KeyValue> {
         self.0
     }

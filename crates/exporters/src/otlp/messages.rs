@@ -55,11 +55,11 @@ pub(super) struct InstrumentationScope {
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Span {
-    /// 16 bytes.
+    /// Id of the trace: 16 bytes.
     #[prost(bytes = "vec", tag = "1")]
     #[serde(serialize_with = "hex")]
     pub(super) trace_id: Vec<u8>,
-    /// 8 bytes.
+    /// Id of the span: 8 bytes.
     #[prost(bytes = "vec", tag = "2")]
     #[serde(serialize_with = "hex")]
     pub(super) span_id: Vec<u8>,
@@ -69,7 +69,7 @@ pub(super) struct Span {
     pub(super) parent_span_id: Vec<u8>,
     #[prost(string, tag = "5")]
     pub(super) name: String,
-    /// A [`SpanKind`].
+    /// Kind of the span: a number of [`SpanKind`].
     #[prost(int32, tag = "6")]
     pub(super) kind: i32,
     #[prost(fixed64, tag = "7")]
@@ -88,7 +88,7 @@ pub(super) struct Span {
 /// How a span ended.
 #[derive(Clone, Copy, PartialEq, Eq, Message, Serialize)]
 pub(super) struct Status {
-    /// A [`StatusCode`].
+    /// Code of the status: a number of [`StatusCode`].
     #[prost(int32, tag = "3")]
     pub(super) code: i32,
 }
@@ -108,7 +108,7 @@ pub(super) enum SpanKind {
     Consumer = 5,
 }
 
-/// An attribute.
+/// An attribute: a key and its value.
 #[derive(Clone, PartialEq, Message, Serialize)]
 pub(super) struct KeyValue {
     #[prost(string, tag = "1")]
@@ -155,7 +155,7 @@ pub(super) struct ExportTracePartialSuccess {
     pub(super) error_message: String,
 }
 
-/// Bytes as hex.
+/// Serializes bytes as hexadecimal digits.
 fn hex<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     to.serialize_str(&digits)

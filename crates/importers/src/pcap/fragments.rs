@@ -21,7 +21,7 @@ pub(crate) struct FragmentReassembler {
     order: VecDeque<FragmentKey>,
     /// Number of packets that stayed incomplete.
     pub(crate) incomplete: u64,
-    /// Number of fragments.
+    /// Number of fragments that were added.
     pub(crate) seen: u64,
 }
 

@@ -120,7 +120,7 @@ struct IpPayload<'a> {
     data: &'a [u8],
 }
 
-/// Decodes `frame`.
+/// Decodes `frame` up to the headers of TCP or UDP.
 pub(crate) fn decode_frame<'a>(frame: &CapturedFrame<'a>) -> DecodedFrame<'a> {
     let LinkPayload { ip, direction: way, loopback } = match strip_link(frame) {
         Ok(link) => link,

@@ -172,7 +172,7 @@ impl SnifferLogs {
         self.make_room(to)
     }
 
-    /// Closes the socket.
+    /// Records that the socket was closed.
     pub(crate) fn close_socket(&mut self, of: FlowRef, time: i64) {
         self.write_record(of, |writer, flow| {
             writer.close(ticks_of_time(time), flow);

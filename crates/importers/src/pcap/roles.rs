@@ -38,7 +38,7 @@ pub(crate) struct InferredService {
 /// Evidence for a port from all midstream connections.
 #[derive(Clone, Copy, Debug, Default)]
 struct PortEvidence {
-    /// Number of peers.
+    /// Number of different peers of the port.
     peers: u32,
     /// Number of connections in which the other end was seen sending first, minus the connections
     /// in which this end was seen sending first.

@@ -33,7 +33,7 @@ pub struct Sniffer {
 /// Counts of what was read, and of what could not be used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SnifferCounts {
-    /// Frames read.
+    /// Number of frames read.
     pub(crate) frames: u64,
     /// Number of segments and datagrams.
     pub(crate) packets: u64,

@@ -6,7 +6,7 @@ use super::span_import::SpanBatch;
 use crate::error::Error;
 use crate::summary::SkippedItem;
 
-/// Receiver of spans.
+/// Receiver of spans and of skip counts.
 pub(super) trait SpanReceiver {
     /// Returns the number of a resource.
     fn resource_id(&mut self, resource: &SpanResource<'_>) -> ResourceId;

@@ -42,7 +42,7 @@ impl<'r, 'a> SpanImport<'r, 'a> {
         SpanImport { sink, progress, summary, pieces: 0, kept: 0 }
     }
 
-    /// Opens a file.
+    /// Opens a file of the import.
     pub(crate) fn open(&mut self, file: &Path) -> Result<ImportInput<'r>, Error> {
         self.summary.begin_file(file, self.progress);
         ImportInput::open(file, self.progress)
@@ -133,7 +133,7 @@ impl<'r, 'a> SpanBatch<'r, 'a> {
         resources.get_or_ask(resource, || spans.intern_resource(resource))
     }
 
-    /// Adds a span.
+    /// Adds a span to the batch.
     pub(crate) fn add_span(&mut self, span: &Span<'_>) -> Result<(), Error> {
         self.spans.push_span(span)?;
         self.tally.count_kept();

@@ -9,7 +9,7 @@ use crate::import_input::ImportInput;
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
 use crate::tuning::{MAX_TEXTS, TEXTS_BYTES};
 
-/// Several texts.
+/// Several texts of a file.
 #[derive(Debug, Default)]
 pub(crate) struct TextBatch {
     bytes: Vec<u8>,
@@ -25,7 +25,7 @@ struct TextRange {
     fault: Option<&'static str>,
 }
 
-/// One text.
+/// One text of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileText<'t> {
     /// Position where the text begins.
@@ -51,7 +51,7 @@ pub(crate) trait TextSource: Send {
     /// Returns the next texts; `None` at the end. After an error there are none.
     fn next(&mut self) -> io::Result<Option<TextBatch>>;
 
-    /// Current position.
+    /// Position in the file up to which texts were returned.
     fn at(&self) -> FilePosition;
 }
 

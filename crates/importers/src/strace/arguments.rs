@@ -23,7 +23,7 @@ impl<'a> ArgumentCursor<'a> {
         self.text.get(self.at).copied()
     }
 
-    /// Remaining text.
+    /// Text from the cursor on.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or(&[])
     }
@@ -237,7 +237,7 @@ impl<'a> ArgumentCursor<'a> {
     }
 }
 
-/// Flags as printed.
+/// Flags as strace prints them, separated by `|`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlagWords<'a>(&'a [u8]);
 

@@ -4,7 +4,7 @@ use super::arguments::ArgumentCursor;
 use super::lines::NextTime;
 use super::traced_system::StraceCaller;
 
-/// A complete call.
+/// A complete call in strace's output.
 #[derive(Clone, Copy)]
 pub(super) struct StraceCall<'a> {
     pub(super) name: &'a [u8],

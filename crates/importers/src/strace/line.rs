@@ -6,7 +6,7 @@
 
 use super::arguments::ArgumentCursor;
 
-/// A parsed line.
+/// A parsed line of strace's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StraceLine<'a> {
     /// Thread, if the line names it.
@@ -53,7 +53,7 @@ pub(super) enum LineProblem {
     Relative,
 }
 
-/// Parses a line.
+/// Parses a line of strace's output.
 pub(super) fn parse_line(text: &[u8]) -> Result<StraceLine<'_>, LineProblem> {
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     let remark =

@@ -213,7 +213,7 @@ fn order_of_line(line: &StraceLine) -> i64 {
     }
 }
 
-/// All files.
+/// Lines of all files, merged by time.
 #[derive(Default)]
 pub(super) struct MergedLines {
     readers: Vec<StraceFile>,

@@ -100,7 +100,7 @@ impl ProcessLog {
         ProcessLog { writer, path, file: None, views: FxHashMap::default(), flows: 0, salt }
     }
 
-    /// Writes a record.
+    /// Writes a record to the log.
     pub(super) fn write_record<const CAPACITY: usize>(
         &mut self,
         at: RecordStamp,

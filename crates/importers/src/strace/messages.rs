@@ -8,7 +8,7 @@ use super::arguments::ArgumentCursor;
 /// Payload of a call, as far as the line contains it.
 #[derive(Debug, Default)]
 pub(super) struct CallPayload {
-    /// Printed bytes.
+    /// Bytes that the line contains.
     pub(super) bytes: Vec<u8>,
     /// Whether nothing before the end was truncated.
     pub(super) is_whole: bool,

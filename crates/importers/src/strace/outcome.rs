@@ -42,7 +42,7 @@ fn command_lines() -> Vec<String> {
 /// Counts of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StraceOutcome {
-    /// Number of lines.
+    /// Number of lines read.
     pub(super) lines: u64,
     /// Number of sockets in the logs; a socket in several logs counts in each.
     pub(super) sockets: u64,

@@ -18,7 +18,7 @@ pub(super) const STREAM: u8 = 1;
 pub(super) const DATAGRAM: u8 = 2;
 pub(super) const SEQUENCE: u8 = 5;
 
-/// A socket.
+/// A socket of the kernel, as far as the trace shows it.
 #[derive(Clone, Debug)]
 pub(super) struct TracedSocket {
     pub(super) domain: u8,

@@ -22,7 +22,7 @@ struct DescriptorTable {
     users: u32,
 }
 
-/// All tables.
+/// Descriptor tables of all processes.
 #[derive(Debug, Default)]
 pub(super) struct DescriptorTables {
     all: FxHashMap<TableId, DescriptorTable>,

@@ -14,7 +14,7 @@ use super::result::{self, CallResult};
 use super::traced_system::{ProcessId, StraceCaller, TracedSystem};
 use crate::tuning::{FINE_NS, MAX_HELD_LINES};
 
-/// A thread.
+/// A thread of a traced process.
 #[derive(Debug)]
 struct TracedTask {
     process: ProcessId,
@@ -47,7 +47,7 @@ impl NextTime for DeferredLine {
     }
 }
 
-/// All threads.
+/// All traced threads.
 #[derive(Debug, Default)]
 pub(super) struct TaskTable {
     all: FxHashMap<u32, TracedTask>,

@@ -35,7 +35,7 @@ impl From<Error> for UnusedRow {
     }
 }
 
-/// One row.
+/// One row of a table, with its columns.
 pub(super) struct TableRow<'a, R, const N: usize> {
     pub(super) file: &'a Path,
     rows: &'a CsvRows<R>,

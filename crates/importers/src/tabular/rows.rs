@@ -29,7 +29,7 @@ pub(crate) enum NextRow {
     Row,
     /// A row that is too long or has too many columns; reading continues after the end of its line.
     TooLong,
-    /// No further row.
+    /// The table has no further row.
     End,
 }
 

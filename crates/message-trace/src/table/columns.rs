@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use crate::PathError;
 pub use read::{BatchColumns, NamedTexts};
 
-/// A required column.
+/// Makes the field of a required column.
 pub fn required_field(name: &str, kind: DataType) -> Field {
     Field::new(name, kind, false)
 }

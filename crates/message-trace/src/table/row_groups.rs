@@ -56,7 +56,7 @@ pub struct RowGroupBuilder<'encoder> {
     columns: Vec<ArrowColumnWriter>,
 }
 
-/// Encoded row group.
+/// A row group that is encoded, but not written yet.
 pub struct RowGroup {
     columns: Vec<ArrowColumnChunk>,
 }

@@ -41,7 +41,7 @@ const COMMANDS: &[(&str, CommandFormat)] = &[
 /// Format of the arguments of a command.
 #[derive(Clone, Copy, Debug)]
 enum CommandFormat {
-    /// Numbers, then keys.
+    /// That many numbers, then keys.
     Keys(usize),
     /// A key and numbers; the fourth word is the length of the value that follows.
     Stores(usize),
@@ -55,7 +55,7 @@ enum CommandFormat {
     Words,
 }
 
-/// A command line.
+/// A parsed command line.
 #[derive(Debug)]
 struct MemcachedCommand {
     name: &'static str,

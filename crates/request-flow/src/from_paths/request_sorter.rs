@@ -37,7 +37,7 @@ impl KeyedRecord for RequestPlace {
     }
 }
 
-/// All requests.
+/// Sorter of all requests by their begins.
 pub(super) struct RequestSorter<'a> {
     batches: PartitionStore<'a, u8>,
     /// By batch: the number of each name among the names of all.
@@ -46,7 +46,7 @@ pub(super) struct RequestSorter<'a> {
 }
 
 impl RequestBatch {
-    /// Appends a request.
+    /// Appends a request to the batch.
     pub(super) fn push_request(&mut self, request: &Request) {
         // Writing to memory does not fail.
         if let Ok(bytes) = postcard::to_extend(request, std::mem::take(&mut self.bytes)) {

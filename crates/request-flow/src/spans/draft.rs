@@ -52,7 +52,7 @@ pub(super) enum CallerWait {
 }
 
 impl RequestDraft {
-    /// Adds a step.
+    /// Adds a step to the draft.
     pub(super) fn push_step<'a>(
         &mut self,
         step: Step,

@@ -49,13 +49,13 @@ pub struct JoinSummary {
     pub broken: u64,
     /// Spans that were left out because their trace exceeds the limit of memory.
     pub crowded_out: u64,
-    /// Traces.
+    /// Number of traces.
     pub traces: u64,
     /// Requests: one for each span without a parent.
     pub requests: u64,
     /// Requests with a first span that names a missing parent.
     pub torn: u64,
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
     /// Steps that began before their parents by the common clock, or with responses that were
     /// received before they were sent, and were moved.
@@ -169,7 +169,7 @@ impl SpanSink<'_> {
     }
 }
 
-/// All clocks.
+/// Hosts of all clocks.
 struct ClockHosts {
     facts: Vec<HostFacts>,
     of_resource: Vec<ClockNumber>,

@@ -1,6 +1,6 @@
 //! Misfits: counts of spans that could not be used as they were written.
 
-/// Counts of misfits.
+/// Counts of spans that do not fit into their traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SpanMisfits {
     /// Exact duplicates of earlier spans.

@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Stands for an unknown time.
 pub(super) const NIL: i64 = i64::MIN;
-/// An unknown thread.
+/// Stands for an unknown thread.
 pub(super) const NO_THREAD: i32 = i32::MIN;
 /// Cause of a message that has none.
 pub(super) const NO_CAUSE: u64 = u64::MAX;
@@ -35,7 +35,7 @@ pub(super) struct MessageRecord {
     pub(super) src_tid: i32,
     pub(super) dst_tid: i32,
     pub(super) direction: i8,
-    /// Index into [`TransportProtocol::ALL`].
+    /// Transport protocol, as an index into [`TransportProtocol::ALL`].
     pub(super) protocol: u8,
     pub(super) unused: [u8; 6],
 }

@@ -12,7 +12,7 @@ use out_of_core::{ExternalSorter, MemoryBudget, MemoryPool, ReadFailure, Spillab
 use super::message_record::{MessageRecord, NO_CAUSE};
 use crate::tuning::MESSAGES_AT_ONCE;
 
-/// All messages.
+/// Sorter of all messages by time.
 pub(super) struct MessageSorter<'a> {
     sorter: ExternalSorter<'a, MessageRecord>,
     /// Numbers of messages and steps so far.

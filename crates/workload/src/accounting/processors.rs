@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::tuning::{INTERRUPTS, PROCESSORS};
 
-/// A processor.
+/// State of a processor.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ProcessorState {
     /// Number of the thread that runs on the processor.

@@ -17,7 +17,7 @@ pub(crate) struct PendingUsage {
     pub waits: WaitTimes,
 }
 
-/// A thread.
+/// A thread, with its state and usage.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ThreadAccount {
     pub host: NameId,
@@ -42,23 +42,23 @@ pub(crate) struct ThreadAccount {
     pub active: i64,
     /// Kind of the event with the kept attributes.
     pub kept_kind: Option<u16>,
-    /// Bits of the kept values.
+    /// Bits that mark which of `kept` are present.
     pub kept_present: u8,
-    /// The kept values.
+    /// Values that the thread keeps for a later event.
     pub kept: [u64; SLOTS],
 }
 
 /// State of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ThreadRunState {
-    /// Unknown.
+    /// The state is unknown.
     #[default]
     Unknown,
-    /// Running.
+    /// On a processor.
     Running,
     /// Ready to run, but its processor is in an interrupt.
     Interrupted,
-    /// Not running.
+    /// Not running, for the given reason.
     Off(WaitReason),
 }
 

@@ -72,7 +72,7 @@ impl JoinStream {
         self.emit_joined(names, each)
     }
 
-    /// Results so far.
+    /// Counts of the join so far.
     pub fn outcome(&self) -> SourceOutcome {
         let charged = self.join.charged_share();
         let processor = (charged.all_ns > 0).then_some(ProcessorTime {

@@ -15,7 +15,7 @@ use crate::schema::EventSchema;
 pub struct JoinedSource {
     /// Tables of events, which are read as one stream.
     pub tables: Vec<DataPath>,
-    /// The schema.
+    /// Schema of the join.
     pub schema: EventSchema,
     /// Origin of the schema, for errors: a file, or the name of a shipped one.
     pub schema_path: PathBuf,

@@ -22,7 +22,7 @@ pub enum LaneState {
     Peer,
     /// The thread slept.
     Asleep,
-    /// Unknown.
+    /// The state is unknown.
     Unknown,
     /// The thread waited for the steps that it called.
     Calls,
@@ -63,7 +63,7 @@ pub struct LaneSlice {
     pub begin: i64,
     /// End of the time slice, in nanoseconds since the Unix epoch.
     pub end: i64,
-    /// The state.
+    /// State of the thread in the time slice.
     pub state: LaneState,
 }
 

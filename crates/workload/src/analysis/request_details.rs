@@ -77,7 +77,7 @@ pub struct StepDetails {
 /// An element of the canonical form.
 #[derive(Clone, Debug, Serialize)]
 pub struct ElementDetails {
-    /// The act.
+    /// Act of the element.
     pub act: ElementAct,
     /// The role that performs the element.
     pub role: String,

@@ -19,7 +19,7 @@ pub struct WorkloadReport {
     pub processor: Option<ProcessorTime>,
     /// Share of the relevant processor time that was charged to requests.
     pub charged_share: Option<f64>,
-    /// The model.
+    /// Model of the workload.
     #[serde(flatten)]
     pub model: WorkloadModel,
 }

@@ -8,7 +8,7 @@ pub(crate) enum SetAge {
     /// Sets without a seed.
     #[default]
     Unseeded,
-    /// Requests.
+    /// Sets with a seed: requests.
     Seeded,
     /// Requests that may have ended.
     Complete,

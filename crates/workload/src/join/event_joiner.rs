@@ -19,7 +19,7 @@ pub(crate) struct EventJoiner {
 /// A value that an event binds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoundValue {
-    /// The value.
+    /// The bound value.
     pub handle: ValueHandle,
     /// Effect of the event on the value's interval.
     pub mode: BindMode,
@@ -35,7 +35,7 @@ pub(crate) struct JoinTables<'state> {
     pub program: &'state JoinProgram,
     pub store: &'state mut SetStore,
     pub threads: &'state mut ThreadAccounts,
-    /// Closed sets.
+    /// Numbers of closed sets.
     pub closed: &'state mut Vec<u32>,
     pub counts: &'state mut StateCounts,
     /// Time of the event, in nanoseconds since the Unix epoch.

@@ -7,7 +7,7 @@ use crate::tuning::SLOTS;
 /// An event with the attributes that the schema uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ExtractedEvent {
-    /// The event.
+    /// The event itself.
     pub event: Event,
     /// Kind of the event in the program.
     pub kind: u16,

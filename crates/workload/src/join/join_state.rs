@@ -23,7 +23,7 @@ pub(crate) struct JoinState {
     pub store: SetStore,
     pub threads: ThreadAccounts,
     pub marks: MarkedValues,
-    /// Closed sets.
+    /// Numbers of closed sets.
     pub closed: Vec<u32>,
     /// Counts of events by outcome.
     pub counts: StateCounts,
@@ -34,7 +34,7 @@ pub(crate) struct JoinState {
 }
 
 impl JoinState {
-    /// Processes an event.
+    /// Joins an event: updates threads, sets and marks.
     pub(crate) fn process_event(&mut self, program: &JoinProgram, mut item: ExtractedEvent) {
         let Some(kind) = program.kinds.get(usize::from(item.kind)) else { return };
         let poster = self.posting_thread(program, &mut item.event);

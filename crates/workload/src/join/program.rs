@@ -34,7 +34,7 @@ pub(crate) struct JoinProgram {
 pub(crate) struct CompiledKind {
     /// Name of the kind.
     pub name: NameId,
-    /// Used attributes.
+    /// Attributes of the kind that the schema uses.
     pub slots: Vec<AttributeSlot>,
     /// Actions, by the name of the joined event.
     pub groups: Vec<RuleGroup>,
@@ -50,7 +50,7 @@ pub(crate) struct CompiledKind {
     pub begins: Vec<CompiledBegin>,
 }
 
-/// A used attribute.
+/// An attribute that the schema uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AttributeSlot {
     /// Name of the attribute.
@@ -66,7 +66,7 @@ pub(crate) struct RuleGroup {
     pub kind: NameId,
     /// Slot of the attribute with the event's thread, if another thread posts the event.
     pub thread: Option<u8>,
-    /// The parts.
+    /// Parts of the kind that produce the event.
     pub parts: Vec<CompiledRule>,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct CompiledBinding {
     pub mode: BindMode,
 }
 
-/// A condition.
+/// Condition of a part of the schema, with numbers in place of names.
 #[derive(Debug)]
 pub(crate) enum CompiledCondition {
     Compare(ValueSource, ValueComparison, Vec<u64>),

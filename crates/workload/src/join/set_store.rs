@@ -221,7 +221,7 @@ impl SetStore {
         (set, of.live == 0)
     }
 
-    /// A new set.
+    /// Makes a new set, and returns its number.
     pub(crate) fn new_set(&mut self, now: i64) -> u32 {
         let set = self.sets.add(EventSet::default());
         self.ages.add_new(&mut self.sets, set, now);

@@ -12,7 +12,7 @@ use super::timelines::ThreadTimelines;
 /// A pair of tables of requests.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestTablePaths<'path> {
-    /// Requests.
+    /// Table of requests.
     pub requests: &'path DataPath,
     /// Table of the requests' steps.
     pub steps: &'path DataPath,

@@ -8,13 +8,13 @@ pub(super) struct TimelineEntry {
     /// For a mark, the message's step; for the end of a call, the moved bytes; for a wake, the time
     /// of the signal; for scheduler entries, the processor as in [`ThreadState::processor`].
     pub number: i64,
-    /// The thread.
+    /// Number of the thread.
     pub thread: u32,
     /// For a wake, the signalling thread.
     pub by: u32,
     /// For a wake, the object that both threads used for it.
     pub object: u32,
-    /// The change.
+    /// The change of the thread.
     pub what: TimelineChange,
     /// The state of the thread from then on, until the next entry.
     pub state: ThreadState,
@@ -26,7 +26,7 @@ pub(super) struct TimelineEntry {
 pub(super) enum TimelineChange {
     /// A scheduler state change.
     Scheduled(SchedulerState),
-    /// A call ends.
+    /// The thread's call ends.
     Ended,
     /// Another thread starts or wakes the thread.
     Wake,
@@ -36,7 +36,7 @@ pub(super) enum TimelineChange {
         /// Whether the message is the last one of its step.
         last: bool,
     },
-    /// A call begins.
+    /// The thread begins a call.
     Began(BlockingCall),
     /// Another thread has signalled: the thread's wait can end.
     Signalled,
@@ -45,7 +45,7 @@ pub(super) enum TimelineChange {
 /// State of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ThreadState {
-    /// Scheduler state.
+    /// Scheduler state of the thread.
     pub sched: SchedulerState,
     /// The current call, if any.
     pub call: Option<BlockingCall>,
@@ -58,7 +58,7 @@ pub(super) struct ThreadState {
 /// Scheduler state of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SchedulerState {
-    /// Unknown.
+    /// It is unknown whether the thread runs.
     #[default]
     Unknown,
     /// On a processor.

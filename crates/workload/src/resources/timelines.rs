@@ -15,7 +15,7 @@ pub(super) struct ThreadTimelines {
     hosts: NameInterner,
 }
 
-/// A thread.
+/// A thread with its timeline.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TimelineThread {
     /// Host of the thread and id of its process.
@@ -89,7 +89,7 @@ impl ThreadTimelines {
         self.hosts.name_of(host)
     }
 
-    /// All threads.
+    /// All threads with timelines.
     pub(super) fn threads(&self) -> &[TimelineThread] {
         &self.threads
     }

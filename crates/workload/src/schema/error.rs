@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}:{line}: {why}", path = file.display())]
 pub struct SchemaError {
-    /// The file.
+    /// File of the schema.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: u32,

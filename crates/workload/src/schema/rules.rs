@@ -205,7 +205,7 @@ pub enum WaitReason {
     Peer,
     /// The thread sleeps.
     Asleep,
-    /// Unknown.
+    /// The reason is unknown.
     #[default]
     Unknown,
 }

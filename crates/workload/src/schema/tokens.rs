@@ -1,6 +1,6 @@
 //! Tokens of a line of a schema.
 
-/// A token.
+/// A token of a line: a word or a sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SchemaToken {
     /// A word or a text in quotes.

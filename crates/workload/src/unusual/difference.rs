@@ -43,7 +43,7 @@ pub struct RequestDifference {
     pub resource: Option<DemandedResource>,
     /// Demand of the request, in nanoseconds, calls or bytes.
     pub demand: i64,
-    /// The usual demand.
+    /// The usual demand, in the same unit.
     pub usual: i64,
     /// Distance of the two demands.
     pub distance: f64,

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::output::print_message;
 use crate::tuning::{LINE_CHARACTERS, LINE_INTERVAL};
 
-/// Lines by kind.
+/// Log with a limited rate of lines of each kind.
 #[derive(Debug, Default)]
 pub(super) struct RateLimitedLog {
     kinds: Mutex<BTreeMap<&'static str, LineBudget>>,

@@ -51,7 +51,7 @@ pub(super) struct DirectoryFindings<'a> {
     pub(super) spans: SpanImports,
 }
 
-/// Writes the document.
+/// Writes the findings as one JSON document.
 pub(super) fn write_document(
     shown: &ShownData,
     found: DirectoryFindings<'_>,

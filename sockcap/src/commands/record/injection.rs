@@ -152,7 +152,7 @@ impl InjectionSession {
 pub(super) enum StartError {
     /// The command cannot be started.
     Command(io::Error),
-    /// Anything else.
+    /// Any other error.
     Other(CommandError),
 }
 

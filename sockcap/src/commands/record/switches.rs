@@ -124,7 +124,7 @@ fn boot_id() -> Option<[u8; 16]> {
     Some(id)
 }
 
-/// `CLOCK_MONOTONIC` in nanoseconds.
+/// Present time of `CLOCK_MONOTONIC`, in nanoseconds.
 fn monotonic_time() -> i64 {
     to_nanoseconds(clock_gettime(ClockId::Monotonic))
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use crate::error::Error;
 use crate::summary::FilePosition;
 
-/// The program.
+/// Name of the program that is run.
 const PROGRAM: &str = "babeltrace2";
 
 /// Maximum size of the program's error output that is kept, in bytes.
@@ -23,7 +23,7 @@ pub(super) struct Babeltrace {
 pub(super) struct BabeltraceFailure {
     /// Reason as a sentence.
     pub(super) why: String,
-    /// Complete error output.
+    /// Complete error output of the program.
     pub(super) said: String,
 }
 

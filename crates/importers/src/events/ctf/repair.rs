@@ -44,7 +44,7 @@ impl RepairedTrace {
         RepairedTrace { trace: trace.to_owned(), copy: None, cuts: HashMap::new() }
     }
 
-    /// Directory to read.
+    /// Directory of the repaired trace, to be read.
     pub(super) fn path(&self) -> &Path {
         self.copy.as_ref().map_or(&self.trace, TempDir::path)
     }

@@ -59,7 +59,7 @@ pub(super) struct CtfStream {
     mended: RepairedTrace,
     program: Babeltrace,
     lines: Option<BabeltraceLines>,
-    /// Latest line.
+    /// Latest line that was read.
     line: Vec<u8>,
     /// Whether a line has been read.
     has_begun: bool,
@@ -118,7 +118,7 @@ impl CtfStream {
         metadata.and_then(|mut file| file.read_exact(&mut first)).is_ok_and(|()| first == [0x1e])
     }
 
-    /// Latest line.
+    /// Latest line that was read.
     pub(super) fn line(&self) -> &[u8] {
         &self.line
     }

@@ -20,7 +20,7 @@ impl PerfHeader {
         }
     }
 
-    /// Host name.
+    /// Name of the recorded host.
     pub(super) fn host(&self) -> Option<&str> {
         self.host.as_deref()
     }

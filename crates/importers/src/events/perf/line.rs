@@ -34,9 +34,9 @@ pub(super) struct PerfLineHead<'l> {
     pub(super) processor: i32,
     /// Time in nanoseconds, on perf's clock.
     pub(super) time: i64,
-    /// The event, `provider:name`.
+    /// Kind of the event, `provider:name`.
     pub(super) event: &'l [u8],
-    /// The fields.
+    /// Text of the event's fields.
     pub(super) trace: &'l [u8],
 }
 

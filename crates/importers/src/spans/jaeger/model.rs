@@ -97,7 +97,7 @@ pub(super) enum JaegerShape {
     Answer,
     Trace,
     Span,
-    /// None of these.
+    /// An object of another kind.
     Other,
 }
 

@@ -79,7 +79,7 @@ impl StackedOperation {
     }
 }
 
-/// Finished operation.
+/// An operation that has ended.
 struct FinishedOperation<'a> {
     /// Number of the operation's begin event, or otherwise of its end event.
     order: i64,

@@ -10,7 +10,7 @@ use crate::tuning::MAX_FOLDER_DEPTH;
 /// Files of one log.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct KiekerLogFiles {
-    /// Table of types.
+    /// Path of the table of types.
     pub(super) map: PathBuf,
     /// Files of records, in their order.
     pub(super) records: Vec<PathBuf>,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Value as recorded.
+/// Value of an attribute, as recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum AnyValue<'t> {
     /// No value.

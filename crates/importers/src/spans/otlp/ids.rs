@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use request_flow::spans::TracingId;
 
-/// Id as recorded.
+/// Id of a trace or a span, as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum OtlpId<'t> {
     /// No id, or one of zeros only, which means the same.

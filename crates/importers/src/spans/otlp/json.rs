@@ -77,7 +77,7 @@ pub(super) fn read_json(
 /// State while a text is read.
 struct OtlpJsonState<'p, R> {
     reader: OtlpSpanReader<'p, R>,
-    /// Latest resource.
+    /// Number of the latest resource.
     resource: Option<ResourceId>,
     /// Error that prevents spans from being kept.
     failed: Option<Error>,
@@ -99,11 +99,11 @@ struct OtlpJsonRequest<'de> {
     scopes: Vec<&'de RawValue>,
 }
 
-/// A `ScopeSpans`.
+/// A `ScopeSpans` of the resource with this number.
 #[derive(Clone)]
 struct OtlpJsonScope(ResourceId);
 
-/// A `Span`.
+/// A `Span` while its members are read.
 #[derive(Clone)]
 struct OtlpJsonSpan<'de> {
     resource: ResourceId,

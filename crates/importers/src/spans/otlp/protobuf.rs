@@ -50,7 +50,7 @@ pub(super) fn read_request(
     count_damage(read, &mut reader)
 }
 
-/// Reads a `ResourceSpans`.
+/// Reads the spans of a `ResourceSpans`.
 pub(super) fn read_resource_spans(
     text: FileText<'_>,
     file: &Path,
@@ -185,7 +185,7 @@ fn parse_attributes(message: &[u8]) -> Option<SpanAttributes<'_>> {
     Some(attributes)
 }
 
-/// Parses a `KeyValue`.
+/// Parses a `KeyValue`: the key and the value of an attribute.
 fn parse_key_value(message: &[u8]) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
     parse_member(message, 0).map(|(key, value)| (key, value.into_text()))
 }

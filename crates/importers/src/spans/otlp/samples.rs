@@ -6,7 +6,7 @@ use prost::Message;
 /// A request of a service, with all parts of a span.
 pub(super) const REQUEST: &str = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}},{"key":"host.name","value":{"stringValue":"web1"}},{"key":"k8s.pod.name","value":{"stringValue":"shop-1"}}]},"scopeSpans":[{"scope":{"name":"x"},"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","parentSpanId":"","name":"GET /cart","kind":2,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000050000000","attributes":[{"key":"http.route","value":{"stringValue":"/cart"}},{"key":"http.response.body.size","value":{"intValue":"12"}}],"status":{"message":"no","code":2}},{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b175","parentSpanId":"eee19b7ec3c1b174","name":"get","kind":3,"startTimeUnixNano":"1700000000010000000","endTimeUnixNano":"1700000000040000000","attributes":[{"key":"peer.service","value":{"stringValue":"cache"}},{"key":"hit","value":{"boolValue":true}},{"key":"share","value":{"doubleValue":0.5}},{"key":"tags","value":{"arrayValue":{"values":[{"intValue":"1"},{"stringValue":"a\"b"}]}}},{"key":"map","value":{"kvlistValue":{"values":[{"key":"k","value":{"intValue":"-2"}}]}}}],"links":[{"traceId":"5b8efff798038103d269b633813fc60d","spanId":"eee19b7ec3c1b176"}],"events":[{"timeUnixNano":"1700000000010000001","name":"miss"}],"status":{}}]}]}]}"#;
 
-/// Layout of files.
+/// Layout of sample files.
 pub(super) struct SampleLayout {
     pub(super) name: &'static str,
     /// Formats several requests as a file.

@@ -12,7 +12,7 @@ use crate::spans::receiver::SpanReceiver;
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
 use crate::tuning::FARTHEST_NS;
 
-/// Span as recorded.
+/// Span of OTLP, as recorded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OtlpSpan<'t> {
     pub(super) trace: OtlpId<'t>,
@@ -26,7 +26,7 @@ pub(super) struct OtlpSpan<'t> {
     pub(super) attributes: SpanAttributes<'t>,
 }
 
-/// Time as recorded.
+/// Time of a span, as recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum OtlpTime {
     /// No time, or 0, which means the same.

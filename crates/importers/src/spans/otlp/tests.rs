@@ -49,7 +49,7 @@ fn count(bytes: &[u8]) -> (u64, ImportSummary) {
     count_spans(|reading| OtlpFormat.read_file(input_of(bytes).unwrap(), reading)).unwrap()
 }
 
-/// Spans of JSON.
+/// Reads the spans of a JSON text.
 fn of_json(text: &str) -> SpanCollector {
     collect_spans(text, json::read_json)
 }

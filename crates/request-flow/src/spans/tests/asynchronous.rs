@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Milliseconds.
+/// A millisecond in nanoseconds.
 const MS: i64 = 1_000_000;
 
 /// Ten traces of spans, each a second after the previous one: node, host, id, parent, kind, and the

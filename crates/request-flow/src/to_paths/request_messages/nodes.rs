@@ -33,7 +33,7 @@ pub(super) struct NodeNames {
     names: NameInterner,
     /// Services by name, host, process and whether they were seen.
     services: FxHashMap<(NameId, NameId, Option<i32>, bool), u32>,
-    /// Endpoints by operation.
+    /// Endpoints by the operations that name them.
     operations: FxHashMap<NameId, u32>,
 }
 

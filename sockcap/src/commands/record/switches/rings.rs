@@ -57,7 +57,7 @@ impl PerfRings {
         })
     }
 
-    /// Drains the queues.
+    /// Passes each available record of the kernel's queues to `each`, in the order of the queues.
     pub(super) fn drain_rings(&mut self, mut each: impl FnMut(ThreadSwitch)) {
         for ring in &mut self.0 {
             // A bound, as a queue may be filled as fast as it is emptied.

@@ -7,7 +7,7 @@ use socket_log::switches::{SwitchEvent, ThreadSwitch};
 /// The outcome of the recording.
 #[derive(Debug, Default)]
 pub(in super::super) struct SwitchTally {
-    /// Number of records.
+    /// Number of records that were written.
     pub(in super::super) records: u64,
     /// Number of records that did not fit into the kernel's queue or on the disk.
     pub(in super::super) lost: u64,
@@ -16,7 +16,7 @@ pub(in super::super) struct SwitchTally {
 }
 
 impl SwitchTally {
-    /// Counts a record.
+    /// Counts a record of the kernel.
     pub(super) fn count_switch(&mut self, switch: &ThreadSwitch) {
         match switch.event {
             SwitchEvent::Lost { records } => self.lost += u64::from(records),

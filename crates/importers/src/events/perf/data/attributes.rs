@@ -36,7 +36,7 @@ pub(super) struct EventAttributes {
     by_id: FxHashMap<u64, usize>,
 }
 
-/// A sample.
+/// Parsed sample of an event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PerfSample<'b> {
     pub(super) process: i32,

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 const FILE_HEADER: u64 = 104;
 const PIPE_HEADER: u64 = 16;
 
-/// Numbers of features.
+/// Numbers of the feature sections that are read.
 const TRACING_DATA: usize = 1;
 const HOSTNAME: usize = 3;
 const EVENT_DESC: usize = 12;

@@ -11,7 +11,7 @@ use crate::events::source::EventSource;
 use crate::summary::{FilePosition, ImportSummary, SkippedItem};
 use crate::tuning::MAX_PERF_SECTION_BYTES;
 
-/// Types of records.
+/// Numbers of the record types that are handled here.
 const TRACING_DATA: u32 = 66;
 const AUXTRACE: u32 = 71;
 const COMPRESSED: u32 = 81;

@@ -16,7 +16,7 @@ use crate::events::sink::EventSink;
 use crate::summary::ImportSummary;
 use crate::tuning::MAX_NAMES;
 
-/// Types of records.
+/// Numbers of the record types that are handled here.
 const LOST: u32 = 2;
 const COMM: u32 = 3;
 const FORK: u32 = 7;
@@ -43,7 +43,7 @@ const STATES: &[(i64, &str)] = &[
 /// Bit of a task that was preempted and could have continued to run.
 const PREEMPTED: i64 = 0x100;
 
-/// Reader of records.
+/// Reader that converts records to events.
 pub(super) struct SampleReader {
     file: PathBuf,
     about: PerfFeatures,

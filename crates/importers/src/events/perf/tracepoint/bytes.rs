@@ -1,6 +1,6 @@
 //! Sequential reader of numbers and texts; returns `None` past the end.
 
-/// Remaining bytes.
+/// Reader of the remaining bytes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::events::perf) struct ByteReader<'b>(pub(in crate::events::perf) &'b [u8]);
 

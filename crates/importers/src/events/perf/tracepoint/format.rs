@@ -2,10 +2,10 @@
 
 use super::print::{self, FieldPrinting};
 
-/// A tracepoint.
+/// Format of a tracepoint.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::events::perf) struct TracepointFormat {
-    /// `provider/name`.
+    /// Kind of the events, `provider/name`.
     pub(in crate::events::perf) kind: String,
     /// Fields, without the common ones of all tracepoints.
     pub(in crate::events::perf) fields: Vec<TracepointField>,

@@ -8,7 +8,7 @@ use crate::spans::json::JsonScan;
 pub(super) enum RecoveredObject {
     /// A request, or a `ResourceSpans`.
     Request,
-    /// A span.
+    /// The object is a span.
     Span,
 }
 

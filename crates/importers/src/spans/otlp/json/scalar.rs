@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Value as recorded.
+/// Scalar value, as recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum JsonScalar<'t> {
     Null,

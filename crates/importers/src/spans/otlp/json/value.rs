@@ -16,7 +16,7 @@ use crate::tuning::MAX_ENTRIES;
 #[derive(Default)]
 pub(super) struct AttributeList<'t>(pub(super) SpanAttributes<'t>);
 
-/// A `KeyValue`.
+/// A `KeyValue`: the key and the value of an attribute.
 struct JsonKeyValue<'t>(Cow<'t, str>, AnyValue<'t>);
 
 impl<'t, 'de: 't> Deserialize<'de> for AttributeList<'t> {
