@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::sample_reports;
 
-    /// The sample pattern with `times` calls of redis, and with that id and total time.
+    /// The sample pattern with `times` calls of redis, and with the given id and total time.
     fn looped(id: i64, times: usize, total_time: f64) -> PathPattern {
         let mut pattern = sample_reports::cached_pattern();
         let (call, answer) = (pattern.hops[2].clone(), pattern.hops[3].clone());

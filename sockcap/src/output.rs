@@ -69,7 +69,7 @@ pub(crate) fn use_color(choice: clap::ColorChoice) -> bool {
     }
 }
 
-/// Whether the user's locale can show more than ASCII; a file can.
+/// Whether the user's locale can show more than ASCII. Files may always contain more.
 pub(crate) fn use_unicode() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()

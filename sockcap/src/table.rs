@@ -34,7 +34,7 @@ struct ScreenRow {
 }
 
 impl ScreenTable {
-    /// A table with these columns.
+    /// A table with the columns `head`.
     pub(crate) fn new(head: &[(&'static str, ColumnAlignment)]) -> ScreenTable {
         ScreenTable { head: head.to_vec(), rows: Vec::new() }
     }
@@ -58,7 +58,7 @@ impl ScreenTable {
         let columns = head.len().saturating_sub(1);
         let all: usize = widths.iter().take(columns).map(|width| width + GAP.len()).sum();
         if let (Some(first), Some(width)) = (widths.first_mut(), width) {
-            // Names may be of any length; figures are not.
+            // Names may be of any length; figures are short.
             *first =
                 first.saturating_sub((all + 1).saturating_sub(width)).max(MIN_ROOM.min(*first));
         }

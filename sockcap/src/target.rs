@@ -139,7 +139,8 @@ fn replacement_file(path: &Path, about: &fs::Metadata) -> Option<NewFile> {
     let real = DataPath::trusted(real);
     real.parent().remove_unfinished(real.file_name());
     let new = real.create().ok()?;
-    // Users who could read and write it still can; no other permissions are copied.
+    // Users who could read and write the former file can read and write the new one; no other
+    // permissions are copied.
     let mode = Permissions::from_mode(about.permissions().mode() & 0o777);
     if about.uid() != rustix::process::geteuid().as_raw() {
         fchown(new.file(), Some(about.uid()), Some(about.gid())).ok()?;

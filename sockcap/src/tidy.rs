@@ -1,6 +1,6 @@
 //! Disk space that recorded processes did not need: preallocated logs that were never used, and the
-//! unused end of logs. A process that ends releases both itself. A process that was killed, or that
-//! had given up the right to, cannot. Only files that can no longer be written are touched.
+//! unused end of logs. A process that ends releases both itself, unless it was killed or had given
+//! up the right to do so. Only files that can no longer be written are touched.
 
 use std::fs::File;
 use std::io;
@@ -33,12 +33,13 @@ pub(crate) fn tidy_logs(data: &DataDir, own: &OwnLogs) {
     }
 }
 
-/// Removes a preallocated log, if it is empty and can no longer be begun. Returns whether it did.
+/// Removes a preallocated log, if it is empty and can no longer be begun. Returns whether it was
+/// removed.
 fn remove_unused(path: &DataPath) -> io::Result<bool> {
     let file = path.open()?;
     let mut first = [0];
     let is_unused = file.read_at(&mut first, 0)? == 0 || first == [0];
-    // Checked again under the lease: it may have been begun before that.
+    // Checked again under the lease: the log may have been begun before the lease was taken.
     let is_left = is_unused
         && writers::has_no_writer(&file) == Some(true)
         && file.read_at(&mut first, 0).is_ok()

@@ -17,7 +17,8 @@ pub struct RequestObservation {
     pub shares: Vec<f32>,
 }
 
-/// Bytes before the shares: key, side and number of shares, begin, weight, response time.
+/// Bytes before the shares: u128 key, u32 twice the number of shares plus the side, i64 begin, f32
+/// weight, f32 response time.
 const HEAD_BYTES: usize = 16 + 4 + 8 + 4 + 4;
 
 impl RequestObservation {

@@ -34,7 +34,7 @@ impl<'t> Period<'t> {
     }
 
     /// Whether a request that begins at `begin` is in the period. If the period is bounded, a
-    /// request without a begin is not.
+    /// request without a begin is outside of it.
     pub fn contains(&self, begin: Option<i64>) -> bool {
         match begin {
             Some(begin) => {

@@ -49,7 +49,7 @@ impl PeriodWindows {
         Ok(PeriodWindows::from_begins(kept))
     }
 
-    /// The windows of requests that begin at these times.
+    /// The windows of requests that begin at the times `begins`.
     fn from_begins(mut begins: Vec<i64>) -> PeriodWindows {
         begins.sort_unstable();
         let (Some(first), Some(last)) = (begins.first(), begins.last()) else {

@@ -14,7 +14,7 @@ use crate::tuning::{
 /// Maximum number of nodes that a warning names.
 const MAX_NAMES: usize = 4;
 
-/// All warnings of a comparison with these names for its periods.
+/// All warnings of a comparison with the names `periods` for its periods.
 pub(crate) fn find_warnings(comparison: &Comparison, periods: [&str; 2]) -> Vec<String> {
     let mut doubts = Vec::new();
     for (totals, name) in comparison.totals.iter().zip(periods) {

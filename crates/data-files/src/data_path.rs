@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Component, Display, Path, PathBuf};
 
 /// Path of a file or directory: a part that the user named, which is trusted, and the names below
-/// it, which are not.
+/// it, which are not trusted.
 ///
 /// A plain path becomes a wholly trusted one, since every path that was not built here was named by
 /// the user. Equality and order are those of the plain path: which part is trusted makes no

@@ -55,7 +55,7 @@ impl DataPath {
         Ok(NewFile { file: File::from(file), directory, name, unfinished: Some(unfinished) })
     }
 
-    /// Writes a file of these bytes, which replaces the one at this path.
+    /// Writes a file with the content `bytes`, which replaces the one at this path.
     ///
     /// # Errors
     /// If the system refuses; the old file stays then.
@@ -133,7 +133,7 @@ impl NewFile {
         &self.file
     }
 
-    /// Gives the file its final name. A file or link of that name is replaced, and no link
+    /// Gives the file its final name. A file or link with this name is replaced, and no link
     /// followed.
     ///
     /// # Errors

@@ -75,7 +75,7 @@ impl DataPath {
     }
 }
 
-/// Opens the directory of these names below a trusted one.
+/// Opens the directory that the names `names` lead to below a trusted one.
 pub(crate) fn open_below(trusted: &Path, names: &[OsString]) -> io::Result<OwnedFd> {
     names.iter().try_fold(open_trusted(trusted)?, |above, name| {
         open_subdirectory(&above, check_entry_name(name)?)

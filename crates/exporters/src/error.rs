@@ -12,7 +12,7 @@ pub enum Error {
     /// A table could not be read or written.
     #[error(transparent)]
     Table(#[from] message_trace::PathError),
-    /// The data directory has no pattern of this number.
+    /// The data directory has no pattern with this number.
     #[error("{}: there is no pattern {pattern}; patterns are numbered 0 to {last}", data.display())]
     NoPattern {
         /// The data directory.

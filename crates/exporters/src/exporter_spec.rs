@@ -11,6 +11,6 @@ pub type ExporterSpec = Spec<ExporterEntry>;
 pub struct ExporterEntry {
     /// The tools that open the output; empty for tables, which many tools open.
     pub opened_by: &'static str,
-    /// Makes the exporter with these options, or returns why the values are incompatible.
+    /// Makes the exporter with the given options, or returns why the values are incompatible.
     pub make: fn(&FlagValues) -> Result<Box<dyn Exporter>, String>,
 }

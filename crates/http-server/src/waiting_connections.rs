@@ -89,7 +89,7 @@ impl<T> WaitingConnections<T> {
         self.guests.iter().map(|(number, (_, guest))| (*number, guest))
     }
 
-    /// The connection of this number.
+    /// The value of the connection with this number.
     pub fn get_mut(&mut self, number: u64) -> Option<&mut T> {
         self.guests.get_mut(&number).map(|(_, guest)| guest)
     }

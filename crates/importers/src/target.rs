@@ -33,7 +33,8 @@ pub(crate) struct MessageTarget {
     nodes: NodeList,
     /// Nodes by command and host.
     names: FxHashMap<Box<str>, FxHashMap<Box<str>, NodeId>>,
-    /// Earliest time of each node's messages, and whether the node received that message.
+    /// Earliest time of each node's messages in nanoseconds, and whether the node received the
+    /// message at this time.
     begins: Vec<(i64, bool)>,
     threads: FxHashMap<Box<str>, i32>,
     conversations: Conversations,
@@ -93,7 +94,7 @@ impl MessageTarget {
         }
     }
 
-    /// Node of that name: `command` on `host`, or on a host of the same name.
+    /// Node with this name: `command` on `host`, or on a host of the same name.
     pub(crate) fn node_of_command(
         &mut self,
         file: &Path,

@@ -38,7 +38,8 @@ impl<T: Copy> SparseColumn<T> {
         self.values.get(place).copied()
     }
 
-    /// Appends the values of these rows of `other`, with rows counted from `begin` here.
+    /// Appends the values of `rows` of `other`; the first of them becomes row `begin` of this
+    /// column.
     pub fn append_rows(&mut self, other: &SparseColumn<T>, rows: Range<usize>, begin: usize) {
         let first = other.rows.partition_point(|row| (*row as usize) < rows.start);
         let own = other.rows.iter().zip(&other.values).skip(first);

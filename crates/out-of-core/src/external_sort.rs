@@ -25,7 +25,7 @@ pub trait KeyedRecord: PlainRecord {
     /// The key by which records are sorted.
     type Key: Ord + Copy;
 
-    /// The key of this record.
+    /// The key of the record.
     fn key(&self) -> Self::Key;
 }
 

@@ -201,8 +201,8 @@ fn command_status(bytes: &[u8], opcode: u32) -> (String, bool) {
     }
 }
 
-/// Reads the next element of a document: name, type and value. An incomplete value is left out, and
-/// its name is kept.
+/// Reads the next element of a document: u8 type, zero-terminated name, value of the type's size.
+/// Returns name, type and value. An incomplete value is left out, and its name is kept.
 fn next_element<'a>(cursor: &mut ByteCursor<'a>) -> Option<(&'a [u8], u8, &'a [u8])> {
     let kind = cursor.u8().filter(|kind| *kind != 0)?;
     let name = cursor.zero_ended_text()?;

@@ -91,7 +91,7 @@ const COMMANDS: [(u8, &str, bool); 24] = [
     (0x1f, "RESET_CONNECTION", true),
 ];
 
-/// Reads a packet header: the length of the body, and the sequence number within the command.
+/// Reads a packet header: u24 length of the body, u8 sequence number within the command.
 fn read_header(cursor: &mut ByteCursor<'_>) -> Option<(u32, u8)> {
     let word = cursor.le_u32()?;
     Some((word & 0xff_ffff, (word >> 24) as u8))

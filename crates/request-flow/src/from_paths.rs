@@ -50,7 +50,8 @@ pub fn from_paths(
     from_paths_to(data, [&data.requests_path(), &data.steps_path()], memory, progress)
 }
 
-/// Does what [`from_paths`] does, into tables of requests and of steps at these two paths.
+/// Does what [`from_paths`] does, into the tables of requests and of steps at the paths `requests`
+/// and `steps`.
 ///
 /// # Errors
 /// As for [`from_paths`].

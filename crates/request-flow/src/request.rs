@@ -13,7 +13,7 @@ pub struct Request {
     pub trace: String,
     /// The node that sent the root's call; `NameInterner::UNKNOWN` if unknown.
     pub caller: NameId,
-    /// The host of that node.
+    /// The host of the caller's node.
     pub caller_host: NameId,
     /// Probability that the request happened in this way, from 0 to 1.
     pub probability: f64,

@@ -44,7 +44,7 @@ pub struct JoinedEvent {
     pub thread: i32,
     /// Usage between the previous event of the same thread in this request, and this one.
     pub demands: Demands,
-    /// Reasons why the thread was blocked in that time.
+    /// Times for which the thread was blocked since its previous event in the request, by reason.
     pub waits: WaitTimes,
     /// Whether the event blocks according to the schema (WAIT).
     pub is_wait: bool,

@@ -87,8 +87,8 @@ fn shared_values(
     touched.iter().filter(at).map(|touch| touch.key).collect()
 }
 
-/// The event with which another thread that shares a value with `source` continues: the first one
-/// of the statement's kind on that thread.
+/// The event with which another thread that shares a value with `source` continues: the first event
+/// of the statement's kind on the other thread.
 fn find_destination(
     statement: &SyncStatement,
     key: u64,

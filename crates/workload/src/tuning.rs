@@ -1,7 +1,7 @@
 //! Tuned figures of this crate.
 
 /// Processor time below which demands count as equal, in nanoseconds. Chosen: caches and interrupts
-/// cause differences of that size.
+/// cause differences of this size.
 pub(crate) const PROCESSOR_FLOOR_NS: f64 = 200_000.0;
 
 /// Difference of processor time that counts as the distance 1, as a share. Equal requests of a busy

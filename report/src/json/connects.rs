@@ -3,7 +3,8 @@
 use analyze::paths::ConnectTimes;
 use serde::Serialize;
 
-/// The fields of that time. They are left out if no connection was made.
+/// The fields of the time for which connections were made. They are left out if no connection was
+/// made.
 #[derive(Serialize)]
 pub(super) struct JsonConnects {
     connect_count: i64,

@@ -25,7 +25,7 @@ pub enum InstanceOrder {
 }
 
 impl InstanceOrder {
-    /// The order of that name: `time`, `slowest` or `likely`.
+    /// The order with the name `name`: `time`, `slowest` or `likely`.
     pub fn from_name(name: &str) -> Option<InstanceOrder> {
         match name {
             "time" => Some(InstanceOrder::Time),
@@ -83,13 +83,13 @@ impl InstanceStore {
         pattern.times.extend(hops.map(|hop| [since(hop.sent), since(hop.received)]));
     }
 
-    /// The number of instances of the pattern of that rank.
+    /// The number of instances of the pattern with the rank `rank`.
     pub(crate) fn instance_count(&self, rank: usize) -> usize {
         self.patterns.get(rank).map_or(0, |pattern| pattern.instances.len())
     }
 
-    /// The instances of the pattern of that rank, in that order: at most `limit`, after the first
-    /// `from`.
+    /// The instances of the pattern with the rank `rank`, in the order `order`: at most `limit`,
+    /// after the first `from`.
     pub(crate) fn get(
         &self,
         rank: usize,
@@ -102,8 +102,8 @@ impl InstanceStore {
         places.map(|place| pattern.instance_at(place)).collect()
     }
 
-    /// The index of the path of that number among the instances of the pattern of that rank,
-    /// counted from 0 in that order; `None` if it is not among them.
+    /// The index of the path with the number `path` among the instances of the pattern with the
+    /// rank `rank`, counted from 0 in that order; `None` if it is not among them.
     pub fn place_of_path(&self, rank: usize, order: InstanceOrder, path: i64) -> Option<usize> {
         let pattern = self.patterns.get(rank)?;
         let is_it = |place: usize| pattern.instances.get(place).is_some_and(|one| one.0 == path);
@@ -138,7 +138,7 @@ impl InstanceStore {
 }
 
 impl PatternInstances {
-    /// The indices of the instances in that order.
+    /// The indices of the instances in the order `order`.
     fn ordered_indices(&self, order: InstanceOrder) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.instances.len()).collect();
         let instance = |place: &usize| self.instances[*place];

@@ -243,7 +243,7 @@ impl SettingsFile<'_> {
     }
 }
 
-/// Whether the flag accepts these values, regardless of the other flags that it needs or excludes.
+/// Whether the flag accepts the values, regardless of the other flags that it needs or excludes.
 fn check_values(argument: &Arg, values: &[String]) -> Result<(), String> {
     let name = argument.get_long().unwrap_or_default().to_owned();
     let mut alone = Arg::new("value")

@@ -50,8 +50,8 @@ pub struct ComparisonReport {
 }
 
 impl ComparisonReport {
-    /// The report of a comparison with these names for its periods. `explanations` are the ones of
-    /// its mutations, as far as there are any.
+    /// The report of a comparison with `names` for its periods. `explanations` are the explanations
+    /// of the mutations, as far as there are any.
     pub fn from_comparison(
         comparison: &Comparison,
         names: [&str; 2],

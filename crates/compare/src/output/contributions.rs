@@ -13,7 +13,7 @@ use crate::wording::operation_text;
 #[derive(Clone, Debug, Serialize)]
 pub struct ChangeContribution {
     /// `hop`: a hop has changed times; `paths`: requests of one kind take other paths; `mix`: the
-    /// number of requests of this kind changed.
+    /// number of requests of one kind changed.
     pub kind: &'static str,
     /// Subject of the part, in words.
     pub what: String,
@@ -40,7 +40,7 @@ impl ChangeBreakdown {
         )
     }
 
-    /// The parts of a quantile with these values.
+    /// The parts of the change of a quantile from `values[0]` to `values[1]`.
     pub(super) fn from_quantile(comparison: &Comparison, values: [f64; 2]) -> ChangeBreakdown {
         let shares = shares_of_quantile(&comparison.categories, &comparison.kinds, values);
         ChangeBreakdown::from_shares(comparison, &shares, false)

@@ -3,7 +3,7 @@
 use super::*;
 use crate::result::{ContextSummary, DeviationDecrease, PerLevel};
 
-/// A context of that kind with this number and name, and with the class and step if given.
+/// A context of the kind `level` with a number and a name, and with the class and step if given.
 fn context(level: ContextLevel, id: u32, name: &str, of: Option<(u32, u32)>) -> ContextProfile {
     ContextProfile {
         id,

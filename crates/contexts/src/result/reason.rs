@@ -26,7 +26,7 @@ pub struct SlowReason {
     /// The contexts of the reason's kind in which the operation is slow, the slowest first, by
     /// their numbers.
     pub slow: Vec<u32>,
-    /// Number of contexts of that kind.
+    /// Number of contexts of the reason's kind.
     pub contexts: u64,
     /// Expected number of calls in the slow contexts that have a response time.
     pub slow_calls: f64,

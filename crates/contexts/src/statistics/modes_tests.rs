@@ -6,7 +6,7 @@ use rand_distr::{Distribution, Exp, Gamma, LogNormal, Normal, StudentT, Uniform}
 
 use super::*;
 
-/// Modes of these times, in microseconds.
+/// Number of modes of times in microseconds.
 fn modes_of(mut times: Vec<f64>) -> Option<u32> {
     times.sort_by(f64::total_cmp);
     let samples: Vec<TimeSample> =

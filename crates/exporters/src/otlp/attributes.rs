@@ -9,7 +9,7 @@ use message_trace::TransportProtocol;
 use super::messages::{AnyValue, KeyValue, Value};
 use crate::traces::{ExportedSpan, SpanSide};
 
-/// An attribute with that name.
+/// An attribute with the name `key`.
 pub(super) fn named_attribute(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }) }
 }

@@ -131,7 +131,7 @@ mod tests {
     use crate::traces::{SpanSide, spans, testing};
     use analyze::calls::windows::TracedCall;
 
-    /// The place of each span of these calls, by call and side. `numbered` has the messages with
+    /// The place of each span of the calls, by call and side. `numbered` has the messages with
     /// their trace and span ids.
     fn places(
         calls: &[TracedCall<'_>],

@@ -51,7 +51,7 @@ pub(crate) trait TextSource: Send {
     /// Returns the next texts; `None` at the end. After an error there are none.
     fn next(&mut self) -> io::Result<Option<TextBatch>>;
 
-    /// Position in the file up to which texts were returned.
+    /// Position in the file that the splitter has reached.
     fn at(&self) -> FilePosition;
 }
 

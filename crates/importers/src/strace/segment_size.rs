@@ -11,7 +11,7 @@ pub(super) enum Size {
     /// The call transferred one datagram.
     #[default]
     One,
-    /// All but the last have this size, in bytes.
+    /// All datagrams but the last have this size, in bytes.
     Of(u64),
     /// There may be several, of a size that the file does not contain.
     Unknown,

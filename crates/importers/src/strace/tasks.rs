@@ -294,7 +294,7 @@ impl TaskTable {
         Some(())
     }
 
-    /// Adds `child`, which `parent` has created by the call of this text.
+    /// Adds `child`, which `parent` has created by the call with the text `text`.
     fn add_child(
         &mut self,
         world: &mut TracedSystem,

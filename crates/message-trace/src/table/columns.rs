@@ -43,16 +43,16 @@ pub fn named_texts_type() -> DataType {
     DataType::Map(Arc::new(Field::new("entries", pair, false)), false)
 }
 
-/// Builds a schema of these columns.
+/// Builds a schema of the columns `fields`.
 pub fn build_schema(fields: impl IntoIterator<Item = Field>) -> SchemaRef {
     Arc::new(Schema::new(fields.into_iter().collect::<Vec<_>>()))
 }
 
-/// Builds a batch of these columns, which must match the schema.
+/// Builds a batch of columns, which must match the schema.
 ///
 /// # Errors
-/// If their number, lengths or types differ: a mistake of the caller, reported with the table's
-/// path.
+/// If the number, lengths or types of the columns differ from the schema: a mistake of the caller,
+/// reported with the table's path.
 pub fn build_batch(
     path: impl AsRef<Path>,
     schema: &SchemaRef,

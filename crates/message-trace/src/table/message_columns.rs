@@ -73,7 +73,7 @@ impl GroupWriter {
         Ok(GroupWriter { table, encoder })
     }
 
-    /// Returns the encoder of row groups for this table.
+    /// Returns the encoder of row groups for the table.
     pub fn encoder(&self) -> Arc<GroupEncoder> {
         self.encoder.clone()
     }
@@ -221,7 +221,8 @@ fn call_id_array<'a>(rows: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     columns::keyed_array(keys, texts)
 }
 
-/// Texts repeat, and the other values hardly do.
+/// Encoding of a column: texts are stored once each, as they repeat; other values hardly repeat,
+/// and are stored as differences.
 fn column_encoding(column: &str) -> ColumnEncoding {
     match column {
         "src_endpoint" | "dst_endpoint" | "protocol" | "call_id" => ColumnEncoding::Once,

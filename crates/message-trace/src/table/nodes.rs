@@ -64,7 +64,8 @@ impl NodeList {
         self.batch_from(0, path)
     }
 
-    /// Returns the batch of these nodes as a part of a table; `first` is the id of the first one.
+    /// Returns the batch of the nodes of this list as a part of a table; `first` is the id of the
+    /// first one.
     fn batch_from(&self, first: usize, path: impl AsRef<Path>) -> Result<RecordBatch, PathError> {
         let path = path.as_ref();
         let rows = || self.0.iter();

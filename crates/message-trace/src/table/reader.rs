@@ -41,7 +41,7 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// Opens the table at `path` for reading only the existing ones of these columns.
+    /// Opens the table at `path` for reading the columns of `columns` that it has.
     ///
     /// # Errors
     /// As for `read_batches`.
@@ -57,7 +57,7 @@ impl RowGroups {
         Ok(RowGroups { path: path.to_owned(), metadata, mask })
     }
 
-    /// Returns the first of these columns that the table lacks.
+    /// Returns the first of `columns` that the table lacks.
     pub fn missing_column<'c>(&self, columns: &[&'c str]) -> Option<&'c str> {
         let schema = self.metadata.schema();
         columns.iter().copied().find(|column| schema.field_with_name(column).is_err())
@@ -76,7 +76,7 @@ impl RowGroups {
         self.read_groups(vec![group], None)
     }
 
-    /// Reads the batches with the existing ones of these rows of the table, in any groups.
+    /// Reads the batches with those of `rows` that the table has, in any row groups.
     ///
     /// # Errors
     /// As for `read_batches`.
@@ -96,8 +96,8 @@ impl RowGroups {
         self.read_groups(groups, Some((skip as usize, most as usize)))
     }
 
-    /// Reads the batches of these row groups. `part`, if given, is the number of rows to skip and
-    /// the maximum number of rows after them.
+    /// Reads the batches of the row groups `groups`. `part`, if given, is the number of rows to
+    /// skip and the maximum number of rows after them.
     fn read_groups(
         &self,
         groups: Vec<usize>,

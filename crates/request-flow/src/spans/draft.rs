@@ -227,8 +227,9 @@ fn is_late(step: &Step, parent: &Step) -> bool {
     !is_seen && has_ended && place(step) != place(parent)
 }
 
-/// Limits the calls of step `place`, direct and indirect ones, that ended before it did: the step
-/// now ends `earlier` than at `end`, and so do they. Calls that outlasted it still do.
+/// Limits the calls of step `place`, direct and indirect ones, that ended before the step: the step
+/// now ends at `earlier` instead of `end`, and these calls end with it at the latest. Calls that
+/// outlasted the step still outlast it.
 fn keep_within(later: &mut [Step], place: usize, earlier: i64, end: i64) {
     let is_below = |step: &Step| step.parent.is_some_and(|parent| parent as usize >= place);
     for step in later.iter_mut().take_while(|step| is_below(step)) {

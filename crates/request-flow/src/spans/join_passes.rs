@@ -82,7 +82,7 @@ struct FirstPassResult {
 }
 
 impl FirstPassResult {
-    /// Creates an empty result for this number of clocks.
+    /// Creates an empty result for `clocks` clocks.
     fn with_clocks(clocks: usize) -> FirstPassResult {
         FirstPassResult {
             samples: ClockSamples::new(clocks),

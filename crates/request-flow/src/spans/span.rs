@@ -73,8 +73,9 @@ pub struct Span<'a> {
     pub parent: Option<TracingId<'a>>,
     /// Whether the parent is known not to wait for the span: the span follows from the parent.
     pub follows: bool,
-    /// Depth of its call stack, for sources with this and [`Span::order`] in place of parents: its
-    /// parent is the last span before it in that order that is less deep.
+    /// Depth of the span in its call stack, for sources that give depths and [`Span::order`] in
+    /// place of parents: the parent is the last span before this one in that order that is less
+    /// deep.
     pub depth: Option<u32>,
     /// Position of the span among the spans of its trace or of its parent, if the source has it.
     pub order: Option<i64>,

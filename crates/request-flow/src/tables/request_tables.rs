@@ -60,7 +60,7 @@ const STEP_COLUMNS: &[&str] = &[
 ];
 
 impl RequestTables {
-    /// Opens the tables at these two paths.
+    /// Opens the tables of requests and of steps at two paths.
     ///
     /// # Errors
     /// If one of the tables cannot be opened, or the tables do not match.

@@ -33,7 +33,7 @@ impl<'a> MessageSorter<'a> {
         self.made
     }
 
-    /// Adds the messages of the next group of requests, which has this number of steps.
+    /// Adds the messages of the next group of requests, which has `steps` steps.
     pub(super) fn push_group(
         &mut self,
         records: Vec<MessageRecord>,
@@ -179,7 +179,7 @@ mod tests {
     use super::super::message_record::{NIL, NO_THREAD};
     use super::*;
 
-    /// A message at this time, with its number and the number of its cause within its group.
+    /// A message at the time `time`, with its number and the number of its cause within the group.
     fn record(time: i64, made: u64, cause: u64) -> MessageRecord {
         MessageRecord {
             sent: time,

@@ -224,7 +224,7 @@ impl<'a> TraceletChecker<'a> {
             .ok_or_else(|| self.message_error(format!("no message before it is called '{name}'")))
     }
 
-    /// The call of that name, which must not have been returned before.
+    /// The call with the name `name`, which must not have been returned before.
     fn take_call(&mut self, name: &str) -> Result<usize, Error> {
         let call = self.find_earlier(name)?;
         if self.messages[call].returns.is_some() {

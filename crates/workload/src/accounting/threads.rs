@@ -150,12 +150,12 @@ impl ThreadAccounts {
         self.numbers.get(&(host, id)).and_then(|number| self.threads.get(*number as usize))
     }
 
-    /// The thread of this number.
+    /// The thread with this number.
     pub(crate) fn get(&self, number: u32) -> Option<&ThreadAccount> {
         self.threads.get(number as usize)
     }
 
-    /// The mutable thread of this number.
+    /// The thread with this number, to be changed.
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut ThreadAccount> {
         self.threads.get_mut(number as usize)
     }

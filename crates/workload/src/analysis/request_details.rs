@@ -51,7 +51,7 @@ pub struct EventDetails {
     pub thread: i32,
     /// Resources used since the thread's previous event.
     pub demands: Demands,
-    /// Reasons why the thread was blocked in that time.
+    /// Times for which the thread was blocked since its previous event, by reason.
     pub waits: WaitTimes,
 }
 

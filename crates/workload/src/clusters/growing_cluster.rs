@@ -31,7 +31,7 @@ pub(crate) struct GrowingCluster {
 }
 
 impl GrowingCluster {
-    /// A cluster without members and with this request as its centre.
+    /// A cluster without members and with the request `representative` as its centre.
     pub(crate) fn with_representative(
         representative: CanonicalRequest,
         facts: RequestFacts,

@@ -28,12 +28,12 @@ impl<T: Copy + Default> Arena<T> {
         self.free.push(number);
     }
 
-    /// The item of this number; a default one if there is none.
+    /// The item with this number; a default item if there is none.
     pub(crate) fn get(&self, number: u32) -> T {
         self.things.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// The mutable item of this number.
+    /// The item with this number, to be changed.
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.things.get_mut(number as usize)
     }

@@ -8,7 +8,8 @@ use crate::join::key;
 use crate::join::program::CompiledKind;
 use crate::tuning::REQUEST_NAMES;
 
-/// Extracts the attributes that the schema uses from the event at `place`, which has that kind.
+/// Extracts the attributes that the schema uses from the event at `place`, which has the kind
+/// `kind`.
 pub(crate) fn extract_event(
     piece: &EventBatch,
     place: usize,

@@ -102,7 +102,7 @@ impl JoinState {
         number
     }
 
-    /// Records that a thread runs on a processor: the previous one no longer does.
+    /// Records that a thread runs on a processor: the thread that ran on it before no longer runs.
     fn set_running_thread(&mut self, event: &Event, number: u32) {
         let processor = self.processors.state_of_processor(event.host, event.processor);
         let before = processor.thread.replace(number);

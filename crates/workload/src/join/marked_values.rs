@@ -31,7 +31,7 @@ impl MarkedValues {
         self.keys.insert(key);
     }
 
-    /// Whether the mark of this number was ever set on a value.
+    /// Whether the mark with this number was ever set on a value.
     pub(crate) fn was_set(&self, mark: u16) -> bool {
         self.put.get(usize::from(mark)).copied().unwrap_or_default()
     }

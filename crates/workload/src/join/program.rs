@@ -62,7 +62,7 @@ pub(crate) struct AttributeSlot {
 /// Parts of a kind that produce one joined event.
 #[derive(Debug, Default)]
 pub(crate) struct RuleGroup {
-    /// The name of that event.
+    /// The name of the joined event.
     pub kind: NameId,
     /// Slot of the attribute with the event's thread, if another thread posts the event.
     pub thread: Option<u8>,

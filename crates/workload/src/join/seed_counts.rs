@@ -25,7 +25,7 @@ pub struct SeedCounts {
     pub kinds: Vec<String>,
     /// Number of events of the required kinds.
     pub events: u64,
-    /// Number of these events without a known process, if the schema requires one.
+    /// Number of events of the required kinds without a known process, if the schema requires one.
     pub without_process: u64,
     /// Marks that the schema requires and that no event has set, in the schema's notation:
     /// `client(process, fd)`.

@@ -128,7 +128,7 @@ impl ThreadTimelines {
         }
     }
 
-    /// The state of a thread at this time, after all changes at that moment.
+    /// The state of a thread at the time `time`, after all changes at this time.
     pub(super) fn state_at(&self, thread: u32, time: i64) -> ThreadState {
         let Some(of) = self.get_thread(thread) else { return ThreadState::default() };
         let place = self.first_entry_after(thread, time);

@@ -7,8 +7,8 @@ use crate::schema::error::SchemaError;
 use crate::schema::rules::{EventCondition, EventRule, EventSchema};
 use crate::tuning::COMPOSITE_VALUES;
 
-/// Names of conditions that need no MARK: whether the thread of that id is of the event's process,
-/// and whether the event came in an interrupt.
+/// Names of conditions that need no MARK: whether the thread with the given id is of the event's
+/// process, and whether the event came in an interrupt.
 pub(crate) const SIBLING: &str = "sibling";
 pub(crate) const INTERRUPTED: &str = "interrupted";
 

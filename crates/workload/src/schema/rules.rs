@@ -215,7 +215,7 @@ pub enum WaitReason {
 pub struct SyntheticBegin {
     /// Attribute with the time of the begin.
     pub attribute: String,
-    /// Format of that time.
+    /// Format of the time of the begin.
     pub by: BeginBy,
     /// Kind of the synthetic event.
     pub kind: String,

@@ -136,7 +136,7 @@ fn check_operations(filter: &PathFilter, data: &DataDir) -> Result<(), CommandEr
     )))
 }
 
-/// The first of these names, at most `most` of them.
+/// The first of `names`, at most `most` of them.
 fn list_names(names: &BTreeSet<String>, most: usize) -> String {
     let mut known: Vec<&str> = names.iter().take(most).map(String::as_str).collect();
     if names.len() > most {

@@ -179,7 +179,7 @@ pub(super) struct MergedStreams {
 }
 
 impl MergedStreams {
-    /// Adds a stream with a line of this time.
+    /// Adds a stream with its first line at the time `time`.
     pub(super) fn add(&mut self, stream: CtfStream, time: i64) {
         self.waiting.push(Reverse((time, self.streams.len())));
         self.streams.push(stream);
@@ -191,7 +191,7 @@ impl MergedStreams {
         self.streams.get_mut(number).map(|stream| (number, stream))
     }
 
-    /// Requeues the stream with this number, which has a line of this time.
+    /// Requeues the stream with this number, which has its next line at the time `time`.
     pub(super) fn push_waiting(&mut self, number: usize, time: i64) {
         self.waiting.push(Reverse((time, number)));
     }

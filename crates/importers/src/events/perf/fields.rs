@@ -37,7 +37,7 @@ impl FieldSyntax {
 pub(super) struct FieldNames(Vec<(Box<[u8]>, NameId)>);
 
 impl FieldNames {
-    /// Number of the name at that place.
+    /// Number of the field name at the position `place`.
     fn intern_name(&mut self, place: usize, name: &[u8], names: &mut NameInterner) -> NameId {
         match self.0.get_mut(place) {
             Some((known, number)) if **known == *name => *number,

@@ -112,8 +112,8 @@ impl OperationStacks {
         Ok(())
     }
 
-    /// Adds an event, and emits the operations that end with it to `spans`. `host` is that of the
-    /// log.
+    /// Adds an event, and emits the operations that end with it to `spans`. `host` is the host of
+    /// the log.
     pub(super) fn add_event(
         &mut self,
         tells: RecordMeaning,

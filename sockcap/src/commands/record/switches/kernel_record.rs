@@ -3,8 +3,8 @@
 
 use socket_log::switches::{SwitchEvent, ThreadSwitch};
 
-/// Largest record that is parsed, in bytes. The kernel's largest of these kinds is the one with a
-/// name, of 48.
+/// Largest record that is parsed, in bytes. The largest record of the parsed kinds has a name, and
+/// 48 bytes.
 const LONGEST: usize = 64;
 
 /// Bytes of the sample's fields after a record.
@@ -35,7 +35,7 @@ pub(super) struct KernelRecord {
 }
 
 impl KernelRecord {
-    /// The record of that kind with the body in `parts`.
+    /// The record of the kind `kind` with the body in `parts`.
     pub(super) fn new(kind: u32, misc: u16, parts: &[&[u8]]) -> KernelRecord {
         let mut body = [0; LONGEST];
         let bytes = parts.iter().flat_map(|part| part.iter());

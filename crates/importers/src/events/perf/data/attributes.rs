@@ -148,7 +148,8 @@ impl EventAttributes {
         self.all.push(attribute);
     }
 
-    /// Adds an attribute from a pipe: it contains its size, and ids follow it.
+    /// Adds an attribute from a pipe: the attribute, with its size as a u32 at offset 4, and then
+    /// u64 ids.
     pub(super) fn add_record(&mut self, body: &[u8]) {
         let size = ByteReader(body.get(4..).unwrap_or_default()).take_u32().unwrap_or(0) as usize;
         if let Some((attribute, ids)) = body.split_at_checked(size) {
@@ -176,7 +177,9 @@ impl EventAttributes {
     }
 }
 
-/// Kinds of events, each with an id, from the feature that names them.
+/// Kinds of events, each with an id, from the section EVENT_DESC: u32 number of events, u32 size of
+/// an attribute; for each event its attribute, u32 number of ids, u32 length of the name, the name,
+/// u64 ids.
 pub(super) fn parse_names(section: &[u8]) -> Vec<(String, u64)> {
     let mut names = Vec::new();
     let mut read = || {

@@ -54,7 +54,7 @@ impl PerfFeatures {
     }
 }
 
-/// Parses a text after its length.
+/// Parses a text: u32 length, then the text, padded with zeros.
 fn parse_text(section: &[u8]) -> Option<String> {
     let mut bytes = ByteReader(section);
     let length = bytes.take_u32()? as usize;

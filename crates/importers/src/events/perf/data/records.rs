@@ -220,8 +220,7 @@ impl<'a> PerfRecords<'a> {
     }
 }
 
-/// Data of a record that begins with its size, and is padded with zeros to a multiple of eight
-/// bytes.
+/// Data of a compressed record: u64 size, the data, and zeros up to a multiple of eight bytes.
 fn sized_data(body: &[u8]) -> io::Result<&[u8]> {
     let data = body
         .split_first_chunk::<8>()
