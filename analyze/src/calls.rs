@@ -96,9 +96,9 @@ impl Calls {
         self.own.binary_search(&(call as u32)).is_ok()
     }
 
-    /// Returns the probability that the response belongs to another call, from 0 (certainly not) to
-    /// 1. It is above 0 if only the order distinguishes the calls of a connection: of n calls that
-    /// are open when a response comes, each is the right one with probability 1 / n.
+    /// Returns the probability that the response belongs to another call: 0 if that is impossible.
+    /// It is above 0 if only the order distinguishes the calls of a connection. Of n calls that are
+    /// open when a response comes, each is the right one with probability 1 / n.
     pub fn mispairing_probability(&self, call: usize) -> f64 {
         let place = self.mispairing.binary_search_by_key(&(call as u32), |(call, _)| *call);
         place.map_or(0.0, |place| f64::from(self.mispairing[place].1))

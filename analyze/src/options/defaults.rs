@@ -1,5 +1,5 @@
-//! Default options: the values that hold where the user gives none. Their meanings and sources are at
-//! the fields.
+//! Default options: the values that hold where the user gives none. Their meanings and sources are
+//! at the fields.
 
 use message_trace::NodeGrain;
 

@@ -86,6 +86,43 @@ fn comments_and_pages_can_be_understood_alone() {
     assert!(wrong.is_empty(), "name what is counted, and by which part:\n{}", wrong.join("\n"));
 }
 
+/// Words of a private dialect in comments, with the words that readers know.
+const DIALECT: &[(&str, &str)] = &[
+    ("told", "given, passed, recorded, reported"),
+    ("beside", "next to, in addition to"),
+    ("whom", "which"),
+    ("whoever", "the process that, the user who"),
+    ("nobody's", "that belongs to none"),
+];
+
+/// The lines with words of [`DIALECT`], each with what to write.
+fn dialect_lines<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
+    let found = lines.filter_map(|(number, line)| {
+        let words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+        let words: Vec<String> = words.map(str::to_lowercase).collect();
+        let is_there = |(word, _): &&(&str, &str)| words.iter().any(|there| there == word);
+        let (word, instead) = DIALECT.iter().find(is_there)?;
+        Some(format!("{}:{}: {word}; write {instead}", file.display(), number + 1))
+    });
+    found.collect()
+}
+
+#[test]
+fn comments_are_in_the_words_of_the_field() {
+    let mut wrong = Vec::new();
+    for file in workspace::list_files(&workspace::workspace_root(), "rs") {
+        wrong.extend(dialect_lines(&file, comment_lines(&workspace::read_text(&file).unwrap())));
+    }
+    assert!(wrong.is_empty(), "private words in comments:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_word_of_the_dialect_is_found() {
+    let source = "// Threads that were Told of it.\n// The untold rest.\nlet told = 1;\n";
+    let found = dialect_lines(Path::new("a.rs"), comment_lines(source));
+    assert_eq!(found, ["a.rs:1: told; write given, passed, recorded, reported"]);
+}
+
 /// Beginnings of a doc that leave its subject open.
 const POINTING: &[&str] = &["Those ", "They are"];
 

@@ -45,7 +45,7 @@ fn a_record_begins_with_its_header_even_if_that_arrives_alone() {
     records.note_received(moment(90), &whole[..5]);
     records.note_received(moment(100), &whole[5..]);
     assert_eq!(place(&mut records, 0), (90, 0));
-    // More records than are told apart keep their order.
+    // Records beyond those that can be distinguished keep their order.
     let mut records = received(&[&record(30).repeat(20)]);
     let places: Vec<_> =
         (0..20).map(|_| records.take_plaintext(13, 100).unwrap().position_of(0).1).collect();
