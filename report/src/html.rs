@@ -55,8 +55,8 @@ impl HtmlWriter {
         out.write_all(document::document_end().as_bytes())
     }
 
-    /// Writes the page of a comparison of two periods. It is the same program, and loads no other
-    /// resources either.
+    /// Writes the page of a comparison of two periods. The page has the same program as a report,
+    /// and loads no other resources either.
     ///
     /// # Errors
     /// When `out` cannot be written.

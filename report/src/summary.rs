@@ -33,8 +33,8 @@ pub struct TraceMeta {
     pub messages: u64,
     /// The number of traced processes.
     pub processes: u64,
-    /// The numbers of requests and steps, if the paths are from spans. They are shown in place of
-    /// messages and processes.
+    /// The numbers of requests and steps, if the paths are from spans. The numbers are shown in
+    /// place of messages and processes.
     pub requests: Option<RequestCounts>,
     /// Other contents of the source, and how to see them.
     pub other: Option<String>,

@@ -59,7 +59,7 @@ pub(crate) const DIFF_EVIDENCE: usize = 3;
 pub(crate) const DIFF_SUSPECTS: usize = 4;
 
 /// Size in bytes of the kernel's queue of switches of a processor that every user may have for one
-/// recording, less the page that belongs to it. It holds 16,384 switches.
+/// recording, less the page that belongs to it. The queue holds 16,384 switches.
 pub(crate) const QUEUE_BYTES: usize = 512 << 10;
 
 /// Size of that queue, in bytes, for users who may lock more memory. With 24 programs on 2

@@ -66,8 +66,9 @@ impl OverallChange {
         }
     }
 
-    /// Decides whether they changed, once `adjusted` is known. They also differ if a part of them
-    /// does: response times of all requests together vary more than the ones of one category.
+    /// Decides whether the response times changed, once `adjusted` is known. They also differ if
+    /// those of one part of the requests differ: response times of all requests together vary more
+    /// than those of one category.
     pub(crate) fn decide_change(&mut self, options: &Options, has_changed_part: bool) {
         self.differs = self.adjusted <= options.false_discoveries || has_changed_part;
         self.is_changed = self.differs && crate::mutations::is_large_change(&self.samples, options);

@@ -16,7 +16,7 @@ impl PeriodSide {
     pub const BOTH: [PeriodSide; 2] = [PeriodSide::Before, PeriodSide::After];
 }
 
-/// The requests of a period: the ones of a directory that begin within a time range.
+/// The requests of a period: the requests of a directory that begin within a time range.
 #[derive(Clone, Copy)]
 pub struct Period<'t> {
     /// Tables of the period's requests.

@@ -1,5 +1,5 @@
 //! Collecting: one pass over all requests, which assigns each step to its contexts and keeps its
-//! response time. It costs one hash per step.
+//! response time. The pass costs one hash per step.
 //!
 //! Response times are partitioned by operation, in memory within a budget and in a temporary file
 //! beyond it, so that each operation can be processed alone.

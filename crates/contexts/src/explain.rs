@@ -5,7 +5,7 @@
 //!    as much as the best is used.
 //! 2. [`split`]: the contexts of that kind in two: slow ones and the rest.
 //! 3. [`spent`]: how slow contexts spend their time, compared with the rest.
-//! 4. [`sentence`]: all of it in words.
+//! 4. [`sentence`]: the reason in words.
 //!
 //! No reason is given unless the Kruskal-Wallis test is sure that contexts differ, the part that
 //! they explain beyond chance is large enough, and slow contexts are clearly slower than the rest.

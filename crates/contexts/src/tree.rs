@@ -16,8 +16,8 @@
 //! | [`merge`] | has a distribution similar to a sibling's is merged with it |
 //! | [`link`] | has too few response times is linked to an ancestor that has enough |
 //!
-//! The remaining leaves are the timing model ([`build_model()`]). It does not depend on the order
-//! in which the operators are applied (docs/decisions/0701).
+//! The remaining leaves are the timing model ([`build_model()`]). The model does not depend on the
+//! order in which the operators are applied (docs/decisions/0701).
 
 mod context_tree;
 mod fixpoint;

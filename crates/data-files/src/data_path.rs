@@ -39,7 +39,8 @@ impl DataPath {
         joined
     }
 
-    /// The directory that contains this path. It is trusted if the path is wholly trusted.
+    /// The directory that contains this path. The directory is trusted if the path is wholly
+    /// trusted.
     #[must_use]
     pub fn parent(&self) -> DataPath {
         let parent = match self.path.parent() {

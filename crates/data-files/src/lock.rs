@@ -13,7 +13,8 @@ use crate::data_path::DataPath;
 /// Name of the locked file. Only its owner may open it, so no other user can hold the lock.
 const NAME: &str = ".lock";
 
-/// A lock that is held. It is released when it is dropped and when the process is killed.
+/// A lock of a directory, which is released when this struct is dropped and when the process is
+/// killed.
 #[derive(Debug)]
 pub struct DirectoryLock {
     _file: File,

@@ -56,8 +56,8 @@ impl EventWriter {
         })
     }
 
-    /// Adds an event with its attributes. Its names are in `names`, which is the same interner in
-    /// each call.
+    /// Adds an event with its attributes. The names of the event are in `names`, which is the same
+    /// interner in each call.
     ///
     /// # Errors
     /// When a file cannot be written.

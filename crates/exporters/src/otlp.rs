@@ -1,5 +1,5 @@
-//! OTLP, the format of OpenTelemetry, which Jaeger, Tempo and every collector accept. Its messages
-//! are in [`messages`].
+//! OTLP, the format of OpenTelemetry, which Jaeger, Tempo and every collector accept. The messages
+//! of the format are in [`messages`].
 //!
 //! A file has one request per line as JSON, or concatenated requests as protobuf, which together
 //! are one message. Neither form needs the whole export in memory. A collector receives request by

@@ -13,8 +13,8 @@ pub(crate) const MAX_READ_BYTES: usize = 16 << 10;
 /// Default of the maximum time for a client to receive an answer.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Maximum time until a request has arrived: browsers open connections that they do not use. It
-/// also limits the wait for the end of an answered connection.
+/// Maximum time until a request has arrived: browsers open connections that they do not use. The
+/// time also limits the wait for the end of an answered connection.
 pub(crate) const HEAD_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Number of threads that compute answers.
@@ -25,7 +25,8 @@ pub(crate) const THREADS: usize = 8;
 pub(crate) const MAX_IDLE: usize = 128;
 pub(crate) const MAX_IDLE_OF_NETWORK: usize = 64;
 
-/// Maximum number of connections that have a request and are not answered yet, likewise.
+/// Maximum number of connections that have a request and are not answered yet: of all, and of one
+/// network.
 pub(crate) const MAX_ANSWERED: usize = 64;
 pub(crate) const MAX_ANSWERED_OF_NETWORK: usize = 32;
 

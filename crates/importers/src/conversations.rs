@@ -1,8 +1,9 @@
 //! Conversations: which messages of a table belong to one connection, and which side connected, if
 //! the table does not state it.
 //!
-//! A conversation is between two nodes or, if endpoints are given, between two endpoints. It is
-//! decided only after all rows were read, so that their order makes no difference:
+//! A conversation is between two nodes or, if endpoints are given, between two endpoints. The
+//! connecting side is determined only after all rows were read, so that their order makes no
+//! difference:
 //!
 //! ```text
 //! web 10.0.0.1:40001 --- db 10.0.0.2:5432    5432 recurs with other ports of web: it is

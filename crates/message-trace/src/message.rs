@@ -140,8 +140,8 @@ impl Message {
     }
 
     /// Returns whether this is a connection setup, from the call of connect to the return of
-    /// accept, without data. It exists if the accepting side speaks first: its message is caused by
-    /// the connection.
+    /// accept, without data. A setup exists if the accepting side speaks first: the first message
+    /// of that side is caused by the connection.
     pub fn is_connect(&self) -> bool {
         self.parts == 0
     }

@@ -1,6 +1,6 @@
-//! Spillable vector: rows of one kind, by index. It is in memory while its [`MemoryPool`] has room,
-//! and in a mapped temporary file from then on, so that memory does not limit its length. A row has
-//! the same bytes in both.
+//! Spillable vector: rows of one kind, by index. The vector is in memory while its [`MemoryPool`]
+//! has room, and in a mapped temporary file from then on, so that memory does not limit its length.
+//! A row has the same bytes in both.
 //!
 //! Using a row of a file loads its page into memory. Every access goes through this type, which
 //! notifies the pool, so that pages are given back in time. Sequential access costs least, but any
@@ -154,8 +154,8 @@ impl<T: Copy> SpillableVec<T> {
         from + self.range(from..self.len()).take_while(|row| is(row)).count()
     }
 
-    /// The first index in `range` at which `is` returns false. It must return true for all earlier
-    /// rows, and false for all later ones.
+    /// The first index in `range` at which `is` returns false. `is` must return true for all
+    /// earlier rows, and false for all later ones.
     pub fn partition_point(&self, range: Range<usize>, is: impl Fn(&T) -> bool) -> usize {
         let Range { mut start, mut end } = self.clamp_range(range);
         while start < end {

@@ -195,8 +195,8 @@ impl MySql {
             return None;
         }
         if number != 0 {
-            // The rest of a login, or of a file that is sent. Its length is not plausible if the
-            // sequence number does not follow.
+            // The rest of a login, or of a file that is sent. The length of a packet is not
+            // plausible if the sequence number does not follow.
             let follows = self.latest.is_some_and(|latest| number == latest.wrapping_add(1));
             return if follows { None } else { Some(ParseStep::Lost) };
         }

@@ -14,8 +14,8 @@ pub fn find_entry<E>(entries: &[&'static Spec<E>], name: &str) -> Option<&'stati
 }
 
 /// The flags that any of the entries takes, each one only once, for a command that takes all of
-/// them. A flag that several entries take is the same `static`. It is placed before the next flag
-/// of its entry that is already listed, so that each entry's own order is kept.
+/// them. A flag that several entries take is the same `static`. Such a flag is placed before the
+/// next flag of its entry that is already listed, so that each entry's own order is kept.
 pub fn union_of_flags<E>(entries: &[&'static Spec<E>]) -> Vec<&'static dyn AnyFlag> {
     let mut all: Vec<&'static dyn AnyFlag> = Vec::new();
     for entry in entries {

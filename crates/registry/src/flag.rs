@@ -228,8 +228,8 @@ impl<T> Flag<T> {
         self
     }
 
-    /// Shows in help what holds if the user gives none. It is read from the constant itself, so
-    /// that help cannot differ from it.
+    /// Shows in help what holds if the user gives none. The text is made from the constant itself,
+    /// so that help cannot differ from it.
     pub const fn shows_default(mut self, show: fn() -> String) -> Flag<T> {
         self.spec.shown_default = Some(show);
         self

@@ -41,7 +41,7 @@ impl FlagValues {
         FlagValues { values: BTreeMap::new(), defaults: flags.iter().filter_map(default).collect() }
     }
 
-    /// Adds a value, or several that are separated by the flag's delimiter. They replace the
+    /// Adds a value, or several that are separated by the flag's delimiter. The values replace the
     /// default.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
-//! Maps path instances to requests. Their numbers are often equal, but need not be: requests are in
-//! the order of their begins and paths nearly so, and a request with an uncertain step yields
-//! several paths: with the step, without it, and the step by itself.
+//! Maps path instances to requests. The numbers of a path instance and of its request are often
+//! equal, but need not be: requests are in the order of their begins and paths nearly so, and a
+//! request with an uncertain step yields several paths: with the step, without it, and the step by
+//! itself.
 
 use message_trace::table::columns::BatchColumns;
 use message_trace::table::read_columns;

@@ -2,9 +2,9 @@
 //! waits for.
 //!
 //! Steps of one parent that overlap in time, by the caller's clock if it was seen, are concurrent.
-//! Others follow each other. A step waits for the latest sibling that had ended before it began:
-//! that is where branches join. A parent's end waits for the last of its children that ended before
-//! it.
+//! Other steps of one parent follow each other. A step waits for the latest sibling that had ended
+//! before it began: that is where branches join. A parent's end waits for the last of its children
+//! that ended before it.
 //!
 //! ```text
 //! parent  |----------------------------------|

@@ -17,8 +17,8 @@
 //!
 //! A step is a message from the caller to the step's node and, if there was a response, one back. A
 //! call was caused by the latest response that its caller had before, else by the call that the
-//! caller serves; a response likewise. All of them are in the data directory of spans,
-//! `DataDir::spans_dir`.
+//! caller serves; a response has its cause by the same rule, at the node of the step. All tables
+//! are in the data directory of spans, `DataDir::spans_dir`.
 
 mod call_parameters;
 mod end_interner;

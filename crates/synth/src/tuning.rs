@@ -1,7 +1,7 @@
 //! Tuned figures of this crate.
 
-/// Maximum number of messages of a trace. They are all in memory, and more are a mistake in a
-/// configuration.
+/// Maximum number of messages of a trace. All messages are in memory, and more of them are a
+/// mistake in a configuration.
 pub(crate) const MAX_MESSAGES: u64 = 1 << 27;
 
 /// Number of the most probable trees of a root that are compared with the true one (top-5 trace

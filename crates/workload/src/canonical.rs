@@ -24,10 +24,10 @@ pub use tree_of_steps::{canonicalize_steps, demands_of_step};
 /// binary tree of section 4.2 when it is flattened depth first.
 ///
 /// An activation is what a thread does from the moment at which something starts or wakes it, to
-/// the moment at which it cannot continue by itself. It is written as `Work`, then for each thread
-/// that it wakes a `Signal` and the `Work` after that, and finally a `Wait`: the leaf. The
-/// activations that it woke follow, the last one first, each preceded by a `Resume`. So the list
-/// can be read back as the tree in only one way.
+/// the moment at which it cannot continue by itself. An activation is written as `Work`, then for
+/// each thread that it wakes a `Signal` and the `Work` after that, and finally a `Wait`: the leaf.
+/// The activations that it woke follow, the last one first, each preceded by a `Resume`. So the
+/// list can be read back as the tree in only one way.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CanonicalRequest {
     /// The elements in their order.

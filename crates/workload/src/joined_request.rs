@@ -56,6 +56,6 @@ pub struct JoinedEvent {
 pub struct SyncEdge {
     /// The event at which the source signals, as an index of [`JoinedRequest::events`].
     pub source: u32,
-    /// The event at which the destination continues, likewise.
+    /// The event at which the destination continues, as an index of [`JoinedRequest::events`].
     pub destination: u32,
 }

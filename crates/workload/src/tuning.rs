@@ -33,8 +33,8 @@ pub(crate) const EDIT: f32 = 2.2;
 /// processor time have the distance 14, those of 35% more the distance 6.
 pub(crate) const THRESHOLD: f32 = 6.0;
 
-/// Maximum product of the lengths of two requests for a full alignment. It takes as many steps, and
-/// in words four bytes for each.
+/// Maximum product of the lengths of two requests for a full alignment. An alignment takes as many
+/// steps, and for an explanation in words four bytes for each step.
 pub(crate) const MAX_ALIGNED: usize = 4_000_000;
 
 /// Maximum number of names that are counted for a cluster. Chosen, not measured.

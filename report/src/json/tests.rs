@@ -144,7 +144,7 @@ fn delays_are_rows_by_rank() {
         (&json["delays"][0]["count"], &json["delays"][0]["mean"]),
         (&800.into(), &2e6.into())
     );
-    // 800 messages of probability 0.75 and 2 ms, of 400 paths of 10 ms likewise.
+    // 800 messages of probability 0.75 and 2 ms, of 400 paths of probability 0.75 and 10 ms.
     assert_eq!(json["delays"][0]["share"], 0.4);
     let json = written(&hops, SortKey::Count);
     let last = json["delays"].as_array().unwrap().last().unwrap();

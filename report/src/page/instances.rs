@@ -44,8 +44,8 @@ struct PatternInstances {
     /// The times of sending and receipt of each message, in nanoseconds since the beginning of its
     /// instance.
     times: Vec<[i64; 2]>,
-    /// The waits for connections: index of the instance, index of the hop, and nanoseconds. They
-    /// are sorted.
+    /// The waits for connections: index of the instance, index of the hop, and nanoseconds. The
+    /// list is sorted.
     connecting: Vec<(u32, u32, i64)>,
     hops: usize,
 }

@@ -108,7 +108,7 @@ impl Args for InferenceArguments {
     }
 }
 
-/// The flag that names the algorithm. Its help describes each of them.
+/// The flag that names the algorithm. The help of the flag describes each algorithm.
 fn algorithm_argument() -> Arg {
     let all = kinds::algorithms();
     let names = all.iter().map(|entry| entry.about.name);

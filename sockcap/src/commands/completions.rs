@@ -1,5 +1,5 @@
 //! `sockcap completions`: the script by which a shell completes commands, flags and their values.
-//! It calls this program (`complete.rs`).
+//! The script calls this program (`complete.rs`).
 
 use std::io::Write;
 use std::process::ExitCode;

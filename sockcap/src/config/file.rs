@@ -97,7 +97,7 @@ pub(super) fn may_be_in_data(names: &[String], key: &str) -> bool {
     IN_DATA.iter().any(|(name, keys)| name == command && keys.contains(&key))
 }
 
-/// Reads a file. One that does not exist has no settings.
+/// Reads a file. A file that does not exist has no settings.
 pub(super) fn read_file(
     path: &Path,
     command: &Command,

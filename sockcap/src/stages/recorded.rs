@@ -86,8 +86,8 @@ fn last_internal(last: Option<&Reconciliation>) -> InternalMessages {
     }
 }
 
-/// How to make messages for nodes of that grain, with everything else as before; `None` if the
-/// `last` ones suffice.
+/// Options to make messages for nodes of the grain `grain`, otherwise those of the last
+/// reconciliation; `None` if the messages of `last` suffice.
 fn options_for_grain(last: &Reconciliation, grain: NodeGrain) -> Option<Options> {
     let (is, wanted) = match last.settings {
         Some(settings) => (settings.internal, wanted_internal(grain)),

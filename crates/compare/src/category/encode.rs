@@ -57,7 +57,7 @@ pub struct EncodedRequest<'e> {
 }
 
 impl<'n> CategoryEncoder<'n> {
-    /// An encoder at this level of detail; `hashes` are the ones of `names`.
+    /// An encoder at the level of detail `zoom`; `hashes` are the hashes of `names`.
     pub fn new(
         zoom: &ZoomLevel,
         names: &NameInterner,
@@ -244,8 +244,8 @@ impl<'n> CategoryEncoder<'n> {
     }
 }
 
-/// Copies the places of the first iteration of a loop to a further one. Both have the same
-/// structure.
+/// Copies the places of the first iteration of a loop to a further one. Both iterations have the
+/// same structure.
 fn copy_places(
     steps: &mut [EncodedStep],
     children: &[u32],

@@ -79,9 +79,9 @@ impl WindowedValues {
     }
 }
 
-/// The scales of a period of length `length` that is compared with one of length `other`. Both come
-/// from one system: a slow drift in the longer one also exists in the shorter one, which is too
-/// short to show it.
+/// The scales of a period of length `length` that is compared with a period of length `other`. Both
+/// periods come from one system: a slow drift in the longer one also exists in the shorter one,
+/// which is too short to show it.
 pub fn period_scales(length: f64, other: f64) -> [usize; 4] {
     let together = (WINDOWS as f64 * other / length.max(1.0)).round();
     [1, 2, 4, (together as usize).clamp(1, WINDOWS / 2)]

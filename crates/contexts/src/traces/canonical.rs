@@ -93,8 +93,8 @@ impl TreeCanonicalizer {
         shape
     }
 
-    /// The shape with the words so far and the calls on the stack from `below` on. Its first place
-    /// belongs to the first call if `first` is 0, otherwise to its root.
+    /// The shape with the words so far and the calls on the stack from `below` on. The first place
+    /// of the shape belongs to the first call if `first` is 0, otherwise to its root.
     fn close_shape(&mut self, below: usize, first: u32) -> ShapeId {
         let TreeCanonicalizer { stack, words, shapes, offsets, times, .. } = self;
         let calls = stack.get_mut(below..).unwrap_or_default();

@@ -59,7 +59,7 @@ impl ConcurrencyByKind {
     }
 
     /// For each of these calls, whether it is concurrent by kind with the calls of the previous
-    /// group, so that both groups are one. It is the same for all calls of a group.
+    /// group, so that both groups are one. The value is the same for all calls of a group.
     pub fn joined_calls(&self, context: usize, calls: &[(u32, u32)]) -> Vec<bool> {
         let (called, _) = operations_and_groups(calls);
         let structure = self.structures.get(&(context, called.clone()));

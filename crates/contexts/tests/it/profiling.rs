@@ -103,7 +103,8 @@ fn the_example_of_the_paper_has_its_contexts() {
         .collect();
     // A call ends a nanosecond after its calls.
     assert_eq!(means, [50.0, 104.5, 10.0]);
-    // Each by hand: all 30, the 20 of the stack, and the ones of a trace-context.
+    // Deviations by hand: of all 30 values, of the 20 of the stack, and of those of a
+    // trace-context.
     let deviation = |values: &[f64]| {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt()

@@ -68,7 +68,8 @@ fn every_trace_context_has_its_generated_mean_and_deviation() {
     assert_eq!(compared, 300);
 }
 
-/// Within five standard errors; the ones of a deviation assume a kurtosis of 5.
+/// Checks that mean and deviation are within five standard errors; the standard error of a
+/// deviation assumes a kurtosis of 5.
 fn is_as_generated(context: &ContextProfile, count: u64, mean: f64, deviation: f64) {
     let times = context.summary.times.as_ref().unwrap();
     assert_eq!(context.summary.count, count);

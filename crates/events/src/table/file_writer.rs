@@ -17,8 +17,8 @@ use super::schema;
 use crate::event_batch::EventBatch;
 use crate::tuning::{DICTIONARY_BYTES, GROUP_EVENTS, PAGE_BYTES, PAGE_EVENTS};
 
-/// Unfinished table. It gets its name in [`TableWriter::finish`]; a writer that is dropped before
-/// leaves no file.
+/// Unfinished table. The table gets its name in [`TableWriter::finish`]; a writer that is dropped
+/// before that leaves no file.
 pub(crate) struct TableWriter {
     path: DataPath,
     columns: SchemaRef,

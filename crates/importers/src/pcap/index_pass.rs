@@ -1,6 +1,7 @@
-//! Index of one sniffer's captures: the first of the two passes. It records the addresses and how
-//! much of their traffic this sniffer has, the ports of servers, and the midstream connections, and
-//! keeps a sample of packets by which copies in other sniffers' captures are found.
+//! Index of one sniffer's captures: the first of the two passes. The index records the addresses,
+//! the amount of their traffic that this sniffer saw, the ports of servers, and the midstream
+//! connections, and keeps a sample of packets by which copies in other sniffers' captures are
+//! found.
 
 use std::net::IpAddr;
 

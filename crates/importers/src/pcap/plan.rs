@@ -1,6 +1,6 @@
 //! Capture plan: the host of each address, the sniffer with the clock for its packets (WAP5 section
-//! 7), and the ports of services. It is made from all sniffers' indexes, between the two passes
-//! over the captures.
+//! 7), and the ports of services. The plan is made from all sniffers' indexes, between the two
+//! passes over the captures.
 //!
 //! A sniffer on a node's own host or switch sees all of its packets, so the sniffer with most bytes
 //! of a node provides its clock. If two see all of them, copies of the same packets show which is

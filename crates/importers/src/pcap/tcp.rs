@@ -2,9 +2,9 @@
 //!
 //! Only the times at which bytes went out and came in matter, never their content; so only the
 //! sequence numbers of a stream are kept. A byte was sent when it was first seen, as the sender had
-//! it then. It has arrived when all bytes before it have. Segments come twice, out of order,
-//! overlapping, or not at all if the sniffer was too slow: bytes that the receiver acknowledges
-//! were sent and have arrived, whether they were seen or not.
+//! it then. A byte has arrived when all bytes before it have arrived. Segments come twice, out of
+//! order, overlapping, or not at all if the sniffer was too slow: bytes that the receiver
+//! acknowledges were sent and have arrived, whether they were seen or not.
 
 use std::collections::VecDeque;
 
@@ -275,8 +275,8 @@ impl HalfStream {
         }
     }
 
-    /// Takes buffered ranges that are in order now. They have arrived at `time`, when the missing
-    /// bytes came.
+    /// Takes buffered ranges that are in order now. These ranges have arrived at `time`, when the
+    /// missing bytes came.
     fn absorb_buffered(&mut self, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
         let mut taken = 0;
         while let Some(piece) =

@@ -4,8 +4,8 @@
 //! or one per line; or single spans that contain their process, as in Jaeger's stores. [`model`]
 //! describes the JSON.
 //!
-//! In a damaged trace, the intact spans are used. They wait for its processes, which Jaeger writes
-//! after the spans.
+//! In a damaged trace, the intact spans are used. The spans wait for the processes of their trace,
+//! which Jaeger writes after the spans.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -244,8 +244,8 @@ impl JaegerSpan<'_> {
 }
 
 impl JaegerProcess<'_> {
-    /// Number of its resource. Its host is the one given by Jaeger's or OpenTelemetry's libraries,
-    /// or otherwise its address.
+    /// Number of the span's resource. The host of the resource is the one given by Jaeger's or
+    /// OpenTelemetry's libraries, or otherwise its address.
     fn resource_id(&self, spans: &mut impl SpanReceiver) -> ResourceId {
         let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
         let mut all: attributes::SpanAttributes<'_> = Vec::with_capacity(tags.len() + 1);

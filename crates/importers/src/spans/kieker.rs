@@ -2,8 +2,8 @@
 //!
 //! [`folders`] finds the files of a log and [`types`] its table of types. [`log`] processes the
 //! records one by one; a record is `fields`. An operation is reported by one record at its end
-//! ([`executions`]), or by one event at its beginning and one at its end ([`events`]). Its node is
-//! the class that its `signature` names.
+//! ([`executions`]), or by one event at its beginning and one at its end ([`events`]). The node of
+//! the operation is the class that its `signature` names.
 
 mod events;
 mod executions;

@@ -1,7 +1,9 @@
 //! Log of a process under one program: the records that the library would have written, as far as
-//! the trace shows.  A log numbers its own flows. A socket becomes a flow of the log at its
-//! process's first call on it, and its names are written whenever more of them has become known.
-//! The ticks of the log are nanoseconds since the Unix epoch.
+//! the trace shows.
+//!
+//! A log numbers its own flows. A socket becomes a flow of the log at its process's first call on
+//! it, and its names are written whenever more of them has become known. The ticks of the log are
+//! nanoseconds since the Unix epoch.
 
 use std::fs::File;
 use std::io;

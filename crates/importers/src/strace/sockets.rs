@@ -1,8 +1,10 @@
 //! The kernel's sockets, as far as the trace shows them, independent of the processes that hold
-//! them.  A socket is known from the call that created it, and is followed by its descriptors,
-//! which are copied by `dup` and inherited by children. A socket that was created outside the trace
-//! is known by its decoration: its inode, or its names, by which it is found when processes share
-//! it. A number of this importer replaces the kernel's id.
+//! them.
+//!
+//! A socket is known from the call that created it, and is followed by its descriptors, which are
+//! copied by `dup` and inherited by children. A socket that was created outside the trace is known
+//! by its decoration: its inode, or its names, by which it is found when processes share it. A
+//! number of this importer replaces the kernel's id.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::{FlowOrigin, FlowRole};

@@ -52,7 +52,8 @@ pub trait MessageTexts {
     fn call_id(&self, row: usize) -> Option<&str>;
 }
 
-/// Table of messages that is being written. It replaces the former one when it is finished.
+/// Table of messages that is being written. The new table replaces the former one when it is
+/// finished.
 pub struct GroupWriter {
     table: RowGroupWriter,
     encoder: Arc<GroupEncoder>,

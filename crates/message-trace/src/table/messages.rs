@@ -87,7 +87,8 @@ impl MessageWriter {
         Ok(MessageWriter { table, pending: MessageTrace::default(), written: 0, nameless: None })
     }
 
-    /// Returns the number of `endpoint` for the next message. It is valid for one message only.
+    /// Returns the number of `endpoint` for the next message. The number is valid for one message
+    /// only.
     pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
         self.pending.intern(endpoint)
     }

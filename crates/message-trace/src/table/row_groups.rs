@@ -36,7 +36,7 @@ pub enum ColumnEncoding {
     Bytewise,
 }
 
-/// Table that is being written. It replaces the former one when it is finished.
+/// Table that is being written. The new table replaces the former one when it is finished.
 pub struct RowGroupWriter {
     path: DataPath,
     writer: SerializedFileWriter<NewFile>,

@@ -1,4 +1,4 @@
-//! Writing of a table batch by batch. It gets its name only when it is complete.
+//! Writing of a table batch by batch. The table gets its name only when it is complete.
 
 use std::path::Path;
 
@@ -30,8 +30,8 @@ pub fn write_batches(
     writer.finish()
 }
 
-/// Table that is being written, batch by batch. It gets its name by [`BatchWriter::finish`]; until
-/// then the former table stays, and one that is never finished leaves no file.
+/// Table that is being written, batch by batch. The table gets its name by [`BatchWriter::finish`];
+/// until then the former table stays, and a table that is never finished leaves no file.
 pub struct BatchWriter {
     path: DataPath,
     /// `None` once the table is finished.

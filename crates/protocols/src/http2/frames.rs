@@ -1,6 +1,8 @@
 //! HTTP/2 frames (RFC 9113, 4 and 6): header blocks are assembled, decoded, and passed to the
-//! streams.  Of DATA frames that end a stream, snippets contain only the header; other DATA frames
-//! are missing.
+//! streams.
+//!
+//! Of DATA frames that end a stream, snippets contain only the header; other DATA frames are
+//! missing.
 
 use super::hpack::HpackDecoder;
 use super::streams::{HeaderFields, Http2Streams};

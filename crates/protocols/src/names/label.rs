@@ -20,7 +20,8 @@ pub fn reduce_label(name: &str) -> String {
     })
 }
 
-/// Reduces the name of a table or collection. It comes from a schema, so any letters are kept.
+/// Reduces the name of a table or collection. The name comes from a schema, so any letters are
+/// kept.
 pub(super) fn table_name(name: &str) -> String {
     reduce_name(name, |part, _| is_letters(part) && part.len() <= 40)
 }

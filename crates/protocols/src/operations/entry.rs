@@ -10,7 +10,7 @@ pub struct OperationEntry {
     pub flow: u32,
     /// Direction of the message.
     pub direction: Direction,
-    /// Operation of the message. Its place is the time of the call, in the log's ticks, and the
-    /// number of bytes in that call before the message.
+    /// Operation of the message. The place of the operation is the time of the call, in the log's
+    /// ticks, and the number of bytes in that call before the message.
     pub operation: ProtocolOperation,
 }

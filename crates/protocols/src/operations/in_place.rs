@@ -70,7 +70,7 @@ pub fn replace_log_snippets(
 }
 
 /// Writes the operations of the log at `path`, to which its process may still write, to a file next
-/// to it. Its snippets stay.
+/// to it. The snippets of the log stay.
 ///
 /// # Errors
 /// When the log cannot be read, or the file not be written.

@@ -1,4 +1,4 @@
-//! Sorts requests by their begin. They come nearly in order: as bytes in batches, which stay in
+//! Sorts requests by their begin. Requests come nearly in order: as bytes in batches, which stay in
 //! memory within a budget. Only the begins and positions are sorted.
 
 use std::path::Path;

@@ -7,9 +7,9 @@
 //! prices           |--SELECT--|                       step: prices SELECT
 //! ```
 //!
-//! A call has a span at its caller and one at its callee, the two ends of a message. Both become
-//! one step at the callee. A client's span without the callee's becomes a step at the node that it
-//! names. All other spans are a step each.
+//! A call has a span at its caller and one at its callee, the two ends of a message. Both spans
+//! become one step at the callee. A client's span without the callee's becomes a step at the node
+//! that it names. All other spans are a step each.
 
 use rustc_hash::FxHashMap;
 

@@ -148,8 +148,8 @@ impl RequestTables {
         self.requests.group_count()
     }
 
-    /// Passes the requests to `each` in the order of the table, with their numbers. Their names get
-    /// numbers in `names`.
+    /// Passes the requests to `each` in the order of the table, with their numbers. The names in
+    /// the requests get numbers in `names`.
     ///
     /// # Errors
     /// If a table cannot be read, and errors of `each`.

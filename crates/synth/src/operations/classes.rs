@@ -49,8 +49,8 @@ pub(super) fn make_classes(
     Ok(classes)
 }
 
-/// The number of positions of each class. Their mean is the configured number of executions in a
-/// trace.
+/// The number of positions of each class. The mean of the numbers is the configured number of
+/// executions in a trace.
 fn class_sizes(
     config: &OperationsConfig,
     graph: &CallGraph,

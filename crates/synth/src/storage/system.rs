@@ -22,7 +22,7 @@ mod takes {
 }
 
 /// Capacities of the caches that are not configured, in entries: attributes, inodes, buffers of a
-/// node. They scale with the system.
+/// node. The capacities scale with the system.
 const CACHE_CAPACITIES: [f64; 3] = [4_000.0, 20_000.0, 9_000.0];
 
 /// Delay between the sending of one concurrent call and the next, in nanoseconds.

@@ -50,7 +50,7 @@ impl RequestSource for FlowSource {
     }
 }
 
-/// A step's own demands. Its node received the call and sent the response.
+/// A step's own demands. The step's node received the call and sent the response.
 fn demands_of_step(step: &Step) -> Demands {
     Demands {
         processor_ns: step.processor_ns.unwrap_or(0),

@@ -48,7 +48,8 @@ pub enum RequestRecord<'request> {
 pub struct SourceOutcome {
     /// Counts of events by outcome; `None` if requests are not joined from events.
     pub join: Option<JoinCounts>,
-    /// Counts of the events that could begin a request, by outcome; `None` likewise.
+    /// Counts of the events that could begin a request, by outcome; `None` if requests are not
+    /// joined from events.
     pub beginning: Option<SeedCounts>,
     /// Processor time, and the part of it that was charged to requests; `None` if it is not known.
     pub processor: Option<ProcessorTime>,

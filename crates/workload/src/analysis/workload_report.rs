@@ -13,7 +13,8 @@ use crate::model::{Workload, WorkloadModel};
 pub struct WorkloadReport {
     /// Counts of events by outcome; `None` if requests were not joined from events.
     pub join: Option<JoinCounts>,
-    /// Counts of the events that could begin a request, by outcome; `None` likewise.
+    /// Counts of the events that could begin a request, by outcome; `None` if requests were not
+    /// joined from events.
     pub beginning: Option<SeedCounts>,
     /// Processor time; `None` if it is not known.
     pub processor: Option<ProcessorTime>,

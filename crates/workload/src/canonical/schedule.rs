@@ -3,7 +3,7 @@
 use super::plan::{ActivationPlan, SyncPoint};
 
 /// The begin of each activation in nanoseconds from the begin of the request: as soon as everything
-/// that must precede it has ended. `order` is the one of [`ActivationPlan::topological_order`].
+/// that must precede it has ended. `order` is the result of [`ActivationPlan::topological_order`].
 pub(super) fn schedule_begins(plan: &ActivationPlan, order: &[usize]) -> Vec<i64> {
     let mut begins: Vec<Option<i64>> = vec![None; plan.activations.len()];
     for place in order {

@@ -24,9 +24,9 @@ pub struct FragmentPacket {
     pub event: u32,
 }
 
-/// Requests of several hosts: fragments that are connected by packets become one request. It begins
-/// with the fragment that sends before it receives, and has its number. Fragments without such
-/// packets are unchanged. Requests are in the order of their first fragments.
+/// Requests of several hosts: fragments that are connected by packets become one request. The
+/// request begins with the fragment that sends before it receives, and has its number. Fragments
+/// without such packets are unchanged. Requests are in the order of their first fragments.
 ///
 /// Bytes that a fragment sent without receiving on the same connection in between, and bytes that
 /// it received without sending in between, are one message: the number of pieces is random. The

@@ -80,9 +80,9 @@ impl MomentSums {
         self.add_work(timelines, gap, (thread, woken, to), open);
     }
 
-    /// Adds the time in which a thread was free for the step. Its work for other steps in between
-    /// does not belong to the step: from a message of another step or a poll, to its last poll
-    /// before it handled the step's next message.
+    /// Adds the time in which a thread was free for the step. The thread's work for other steps in
+    /// between does not belong to the step: from a message of another step or a poll, to its last
+    /// poll before it handled the step's next message.
     fn add_work(
         &mut self,
         timelines: &ThreadTimelines,

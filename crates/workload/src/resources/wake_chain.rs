@@ -60,7 +60,7 @@ pub(super) struct ChainFinder {
 }
 
 impl ChainFinder {
-    /// Appends the parts of a gap to `parts`, in order. They add up to the gap.
+    /// Appends the parts of a gap to `parts`, in order. The parts add up to the gap.
     pub(super) fn find_spans(
         &mut self,
         timelines: &ThreadTimelines,

@@ -143,8 +143,8 @@ fn attach_all(
     Ok(recorded)
 }
 
-/// Attaches to the children of processes, their children, and so on. They may have been started
-/// before their parents had the library.
+/// Attaches to the children of processes, their children, and so on. The children may have been
+/// started before their parents had the library.
 fn attach_to_children(
     mut known: BTreeSet<u32>,
     injection: &InjectionSession,

@@ -180,7 +180,7 @@ fn note_failure(
     }
 }
 
-/// Reads the library that is put into programs. Its findings about these programs are cached in the
+/// Reads the library that is put into programs. The findings about the programs are cached in the
 /// user's folder: `$XDG_CACHE_HOME/sockcap/programs`, by default in `~/.cache`.
 fn read_patcher(
     path: &Path,

@@ -20,7 +20,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 pub(super) const VARIABLE: &str = "SOCKCAP_UNIX_PEERS";
 
 /// Maximum number of sockets that are passed to the library. Further sockets stay without their
-/// other ends. They take 512 KiB. Chosen, not measured.
+/// other ends. This many sockets take 512 KiB. Chosen, not measured.
 const MAX_SOCKETS: usize = 1 << 14;
 
 /// Bytes of a netlink message's header, of the response after it, and of an attribute's header.

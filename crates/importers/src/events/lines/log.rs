@@ -17,7 +17,7 @@ pub(super) enum ServerLog {
     Nginx,
 }
 
-/// Columns of PostgreSQL's csvlog, by its documentation; the names are the ones of its jsonlog.
+/// Columns of PostgreSQL's csvlog, by its documentation; the names are those of its jsonlog.
 pub(super) const POSTGRES_CSV: &[&str] = &[
     "timestamp",
     "user",

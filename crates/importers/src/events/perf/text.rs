@@ -68,7 +68,7 @@ impl PerfText {
         PerfText { host, offset, ..PerfText::default() }
     }
 
-    /// Parses a line, without its end. Its event is added to `piece`.
+    /// Parses a line, without its end. The event of the line is added to `piece`.
     pub fn parse_line(
         &mut self,
         line: &[u8],

@@ -181,7 +181,7 @@ pub(super) fn join_tokens(parts: &[StatementToken], most: usize) -> String {
             rest = ahead;
         }
     }
-    // Rows of values, likewise.
+    // Rows of values are shortened in the same way.
     while text.contains("(?), (?)") {
         text = text.replace("(?), (?)", "(?)");
     }
