@@ -154,7 +154,7 @@ impl<'b> CollectedPeriods<'b> {
                     let numbers: Vec<NameId> =
                         of_group.names.iter().map(|name| all.names.intern(name)).collect();
                     let number =
-                        |name: NameId| numbers.get(name as usize).copied().unwrap_or_default();
+                        |name: NameId| numbers.get(name.index()).copied().unwrap_or_default();
                     sites.merge_sites(of_group.sites, number);
                     Ok::<(), PathError>(())
                 },
@@ -214,7 +214,7 @@ fn sort_by_names(
         sorted.intern(text);
     });
     let numbers: Vec<NameId> = names.iter().map(|text| sorted.intern(text)).collect();
-    let number = |name: NameId| numbers.get(name as usize).copied().unwrap_or_default();
+    let number = |name: NameId| numbers.get(name.index()).copied().unwrap_or_default();
     structures.values_mut().for_each(|structure| structure.map_names(number));
     let mut collector = SiteCollector::default();
     collector.merge_sites(sites, number);

@@ -143,11 +143,17 @@ fn times_at_caller(step: &Step) -> (Option<i64>, Option<i64>) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use request_flow::NameId;
 
     use super::*;
 
     fn step(parent: Option<u32>, begin: i64, end: i64) -> Step {
-        Step { parent, begin: Some(begin), end: Some(end), ..Step::new(1, 1) }
+        Step {
+            parent,
+            begin: Some(begin),
+            end: Some(end),
+            ..Step::new(NameId::from_index(1), NameId::from_index(1))
+        }
     }
 
     fn request(steps: impl IntoIterator<Item = Step>) -> Request {

@@ -59,12 +59,17 @@ impl ExclusiveTimes {
 
 #[cfg(test)]
 mod tests {
-    use request_flow::Step;
+    use request_flow::{NameId, Step};
 
     use super::*;
 
     fn step(parent: Option<u32>, begin: i64, end: i64) -> Step {
-        Step { parent, begin: Some(begin), end: Some(end), ..Step::new(1, 1) }
+        Step {
+            parent,
+            begin: Some(begin),
+            end: Some(end),
+            ..Step::new(NameId::from_index(1), NameId::from_index(1))
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! in bounded memory.
 
 use message_trace::{DataPath, PathError};
-use out_of_core::NameInterner;
+use out_of_core::{NameId, NameInterner};
 
 use crate::event::Event;
 use crate::event_batch::EventBatch;
@@ -64,7 +64,7 @@ impl EventWriter {
     pub fn push_event<'value>(
         &mut self,
         event: Event,
-        attributes: impl IntoIterator<Item = (u32, AttributeValue<'value>)>,
+        attributes: impl IntoIterator<Item = (NameId, AttributeValue<'value>)>,
         names: &NameInterner,
     ) -> Result<(), PathError> {
         self.waiting.push_event(event, attributes);

@@ -1,9 +1,52 @@
 //! Names: interned texts that occur repeatedly, each stored once.
 
-use rustc_hash::FxHashMap;
+use std::hash::{Hash, Hasher};
 
-/// Number of a text in [`NameInterner`].
-pub type NameId = u32;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use zerocopy::{Immutable, IntoBytes};
+
+/// Number of a text in a [`NameInterner`], dense from 0, which is the unknown name.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    IntoBytes,
+    Immutable,
+)]
+#[repr(transparent)]
+#[serde(transparent)]
+pub struct NameId(u32);
+
+impl NameId {
+    /// The id of the text at this index.
+    pub const fn from_index(index: usize) -> NameId {
+        NameId(index as u32)
+    }
+
+    /// The index of the text.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Hashes like `u32`, a list in one write. A derived implementation would hash a list id by id.
+impl Hash for NameId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u32(self.0);
+    }
+
+    fn hash_slice<H: Hasher>(ids: &[NameId], state: &mut H) {
+        state.write(ids.as_bytes());
+    }
+}
 
 /// Texts with their numbers, which are dense and in the order in which the texts arrived. The
 /// number 0 is the empty text, which stands for an unknown name.
@@ -15,14 +58,14 @@ pub struct NameInterner {
 
 impl NameInterner {
     /// The number of the empty text: an unknown name.
-    pub const UNKNOWN: NameId = 0;
+    pub const UNKNOWN: NameId = NameId(0);
 
     /// The number of `text`, which is added if it is new.
     pub fn intern(&mut self, text: &str) -> NameId {
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }
-        let number = self.texts.len() as NameId;
+        let number = NameId::from_index(self.texts.len());
         self.numbers.insert(text.into(), number);
         self.texts.push(text.into());
         number
@@ -35,7 +78,7 @@ impl NameInterner {
 
     /// The text with the number `number`; empty if no text has it.
     pub fn name_of(&self, number: NameId) -> &str {
-        self.texts.get(number as usize).map_or("", |text| text)
+        self.texts.get(number.index()).map_or("", |text| text)
     }
 
     /// Number of distinct texts, including the empty one.
@@ -70,12 +113,12 @@ mod tests {
     fn equal_texts_have_one_number_and_the_empty_text_is_0() {
         let mut names = NameInterner::default();
         assert!(names.is_empty());
-        assert_eq!([names.intern("web"), names.intern("db"), names.intern("web")], [1, 2, 1]);
-        assert_eq!(
-            (names.intern(""), names.name_of(0), names.name_of(2), names.name_of(9)),
-            (0, "", "db", "")
-        );
-        assert_eq!((names.find_id("db"), names.find_id("x"), names.len()), (Some(2), None, 3));
+        let ids = ["web", "db", "web"].map(|text| names.intern(text));
+        assert_eq!(ids, [1, 2, 1].map(NameId::from_index));
+        assert_eq!(names.intern(""), NameInterner::UNKNOWN);
+        let texts = [0, 2, 9].map(|index| names.name_of(NameId::from_index(index)));
+        assert_eq!(texts, ["", "db", ""]);
+        assert_eq!((names.find_id("db"), names.find_id("x"), names.len()), (Some(ids[1]), None, 3));
         assert_eq!(names.iter().collect::<Vec<_>>(), ["", "web", "db"]);
     }
 }

@@ -104,6 +104,7 @@ impl FromStr for StepResource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NameId;
 
     #[test]
     fn each_resource_has_a_name_and_its_time() {
@@ -115,10 +116,18 @@ mod tests {
             asleep_ns: 5,
             unknown_ns: 6,
         };
-        let step = Step { processor_ns: Some(0), waits: Some(waits), ..Step::new(1, 2) };
+        let step = Step {
+            processor_ns: Some(0),
+            waits: Some(waits),
+            ..Step::new(NameId::from_index(1), NameId::from_index(2))
+        };
         let times = StepResource::ALL.map(|resource| resource.time_in_step(&step));
         assert_eq!(times, [0, 1, 2, 3, 4, 5, 6].map(Some));
-        assert_eq!(StepResource::Disk.time_in_step(&Step::new(1, 2)), None);
+        assert_eq!(
+            StepResource::Disk
+                .time_in_step(&Step::new(NameId::from_index(1), NameId::from_index(2))),
+            None
+        );
         for resource in StepResource::ALL {
             assert_eq!(resource.to_string().parse(), Ok(resource));
         }

@@ -86,9 +86,14 @@ impl SiblingSteps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NameId;
 
     fn step(begin: i64, end: i64) -> Step {
-        Step { begin: Some(begin), end: Some(end), ..Step::new(1, 1) }
+        Step {
+            begin: Some(begin),
+            end: Some(end),
+            ..Step::new(NameId::from_index(1), NameId::from_index(1))
+        }
     }
 
     #[test]

@@ -129,7 +129,11 @@ mod tests {
     #[test]
     fn children_time_is_the_duration_minus_resources() {
         let waits = WaitTimes { lock_ns: 20, unknown_ns: 3, ..WaitTimes::default() };
-        let step = Step { begin: Some(100), end: Some(200), ..Step::new(1, 2) };
+        let step = Step {
+            begin: Some(100),
+            end: Some(200),
+            ..Step::new(NameId::from_index(1), NameId::from_index(2))
+        };
         assert_eq!(step.children_ns(), None);
         let step = Step { processor_ns: Some(30), waits: Some(waits), ..step };
         assert_eq!(step.children_ns(), Some(100 - 30 - 20 - 3));
@@ -138,7 +142,11 @@ mod tests {
 
     #[test]
     fn times_not_seen_at_the_node_are_taken_from_the_caller() {
-        let seen = Step { caller_begin: Some(1), caller_end: Some(9), ..Step::new(1, 2) };
+        let seen = Step {
+            caller_begin: Some(1),
+            caller_end: Some(9),
+            ..Step::new(NameId::from_index(1), NameId::from_index(2))
+        };
         assert_eq!(
             (seen.first_time(), seen.last_time(), seen.response_time()),
             (Some(1), Some(9), Some(8))
@@ -146,7 +154,11 @@ mod tests {
         let both = Step { begin: Some(3), end: Some(7), ..seen };
         assert_eq!((both.response_time(), both.span_at_caller()), (Some(4), (Some(1), Some(9))));
         // A begin at one end and an end at the other are on no common path: nothing is assumed.
-        let half = Step { begin: Some(3), caller_end: Some(9), ..Step::new(1, 2) };
+        let half = Step {
+            begin: Some(3),
+            caller_end: Some(9),
+            ..Step::new(NameId::from_index(1), NameId::from_index(2))
+        };
         assert_eq!(
             (half.first_time(), half.last_time(), half.response_time()),
             (Some(3), Some(9), None)

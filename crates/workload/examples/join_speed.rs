@@ -4,7 +4,7 @@
 //! in the Magpie paper (section 3.4.1: 5.6 s, 10 MB).
 
 use events::{AttributeValue, Event, EventBatch};
-use out_of_core::NameInterner;
+use out_of_core::{NameId, NameInterner};
 use workload::join::{JoinOptions, TemporalJoin};
 use workload::schema::shipped_schemas;
 
@@ -57,10 +57,10 @@ fn processor_ns() -> Result<i64, Box<dyn std::error::Error>> {
 
 /// Generates events: each thread reads a request, is switched out and in, and responds.
 struct EventGenerator {
-    kinds: [u32; 5],
-    accept: u32,
-    attributes: [u32; 4],
-    host: u32,
+    kinds: [NameId; 5],
+    accept: NameId,
+    attributes: [NameId; 4],
+    host: NameId,
 }
 
 impl EventGenerator {

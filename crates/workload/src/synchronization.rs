@@ -122,9 +122,14 @@ fn thread_at(events: &[JoinedEvent], place: u32) -> Option<(NameId, i32)> {
 mod tests {
     use super::*;
 
-    const STATEMENT: SyncStatement = SyncStatement { source: 1, attribute: 5, destination: 2 };
+    const STATEMENT: SyncStatement = SyncStatement {
+        source: NameId::from_index(1),
+        attribute: 5,
+        destination: NameId::from_index(2),
+    };
 
-    fn event(kind: NameId, thread: i32) -> JoinedEvent {
+    fn event(kind: usize, thread: i32) -> JoinedEvent {
+        let kind = NameId::from_index(kind);
         JoinedEvent { kind, thread, ..JoinedEvent::default() }
     }
 

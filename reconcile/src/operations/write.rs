@@ -3,7 +3,7 @@
 
 use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
 use message_trace::{DataPath, PathError};
-use out_of_core::{ReadFailure, SortedRuns};
+use out_of_core::{NameInterner, ReadFailure, SortedRuns};
 use protocols::MessageRole;
 
 use crate::operations::join::JoinedOperation;
@@ -62,15 +62,19 @@ fn push_operations(
 
 /// Combines the facts of two logs about an operation; the first one takes precedence.
 fn combine_operations(first: &RecordedOperation, other: &RecordedOperation) -> RecordedOperation {
+    let unknown = NameInterner::UNKNOWN;
     // An operation without a name was not understood, for example because its recording began in
     // the middle.
-    let [main, rest] =
-        if first.name == 0 && other.name != 0 { [other, first] } else { [first, other] };
-    let is_ended = main.status != 0;
+    let [main, rest] = if first.name == unknown && other.name != unknown {
+        [other, first]
+    } else {
+        [first, other]
+    };
+    let is_ended = main.status != unknown;
     RecordedOperation {
         status: if is_ended { main.status } else { rest.status },
         is_error: if is_ended { main.is_error } else { main.is_error || rest.is_error },
-        detail: if main.detail == 0 { rest.detail } else { main.detail },
+        detail: if main.detail == unknown { rest.detail } else { main.detail },
         call: main.call.or(rest.call),
         trace: main.trace.or(rest.trace),
         ..*main

@@ -9,7 +9,7 @@
 //! - Each command is also sent alone at times.
 
 use message_trace::PathError;
-use out_of_core::SpillableVec;
+use out_of_core::{NameId, SpillableVec};
 use protocols::MessageRole;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,9 +20,9 @@ use crate::tuning::{MIN_SENT_ALONE, MIN_SENT_TOGETHER, SENT_TOGETHER_PER_EXCEPTI
 #[derive(Debug, Default)]
 struct SentCommands {
     /// Number of times that each command is the only one of its call, by its name.
-    alone: FxHashMap<u32, usize>,
+    alone: FxHashMap<NameId, usize>,
     /// Number of times that each command is in a call with others, by its name.
-    coalesced: FxHashMap<u32, usize>,
+    coalesced: FxHashMap<NameId, usize>,
     /// Number of calls with several commands, by the number of these and the number of waiting
     /// requests.
     calls: FxHashMap<(usize, usize), usize>,
@@ -30,7 +30,7 @@ struct SentCommands {
 
 impl SentCommands {
     /// Adds a call with these commands, sent while `waiting` requests wait.
-    fn add_call(&mut self, names: &[u32], waiting: usize) {
+    fn add_call(&mut self, names: &[NameId], waiting: usize) {
         let counts = if names.len() > 1 { &mut self.coalesced } else { &mut self.alone };
         names.iter().for_each(|name| *counts.entry(*name).or_default() += 1);
         if names.len() > 1 {
@@ -42,7 +42,7 @@ impl SentCommands {
     fn serves_several(&self) -> bool {
         let all: usize = self.coalesced.values().sum();
         let is_alone =
-            |name: &u32| self.alone.get(name).is_some_and(|count| *count >= MIN_SENT_ALONE);
+            |name: &NameId| self.alone.get(name).is_some_and(|count| *count >= MIN_SENT_ALONE);
         let never: usize =
             self.coalesced.iter().filter(|(name, _)| !is_alone(name)).map(|(_, count)| count).sum();
         let most = self.calls.keys().map(|(commands, _)| *commands).max().unwrap_or(0);
@@ -65,7 +65,7 @@ struct ServerEvent {
     is_received: bool,
     at: u32,
     role: MessageRole,
-    name: u32,
+    name: NameId,
     call: Option<u64>,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn find_coalesced_flows(
     while let Some(first) = events.get(begin) {
         let end = events.end_where(begin, |of| of.call_key() == first.call_key());
         let call = events.slice(begin..end);
-        let names: Vec<u32> = call.iter().filter(|of| of.is_sent()).map(|of| of.name).collect();
+        let names: Vec<NameId> = call.iter().filter(|of| of.is_sent()).map(|of| of.name).collect();
         if !names.is_empty() {
             sent.entry(first.flow).or_default().add_call(&names, waiting.len());
         }
@@ -183,7 +183,7 @@ mod tests {
                 };
                 *count += 1;
                 let call = (flow == 1 && has_ids).then_some(*count);
-                let name = letter.into();
+                let name = NameId::from_index(letter as usize);
                 operations.push(RecordedOperation {
                     role,
                     call,

@@ -46,7 +46,7 @@ impl RecordedOperations {
         names: &NameInterner,
     ) -> Result<(), PathError> {
         let numbers: Vec<NameId> = names.iter().map(|text| self.names.intern(text)).collect();
-        let number = |local: NameId| numbers.get(local as usize).copied().unwrap_or_default();
+        let number = |local: NameId| numbers.get(local.index()).copied().unwrap_or_default();
         let first = self.operations.len();
         self.operations.extend(operations.iter().map(|operation| RecordedOperation {
             protocol: number(operation.protocol),

@@ -15,7 +15,7 @@ impl NameHashes {
     }
 
     pub(super) fn get(&self, name: NameId) -> u128 {
-        self.0.get(name as usize).copied().unwrap_or_default()
+        self.0.get(name.index()).copied().unwrap_or_default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Features: properties of a request, each a number or a text.
 
-use request_flow::{Request, StepResource};
+use request_flow::{NameId, Request, StepResource};
 
 /// A feature of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,7 +85,7 @@ pub(super) fn for_each_step_feature(
     request: &Request,
     step: usize,
     place: u32,
-    name_of: &dyn Fn(u32) -> String,
+    name_of: &dyn Fn(NameId) -> String,
     each: &mut dyn FnMut(RequestFeature, FeatureValue),
 ) {
     let Some(of) = request.steps.get(step) else { return };

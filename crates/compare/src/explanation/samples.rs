@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use message_trace::PathError;
-use request_flow::Request;
+use request_flow::{NameId, Request};
 use rustc_hash::FxHashMap;
 
 use super::features::{FeatureValue, RequestFeature, for_each_step_feature};
@@ -118,7 +118,7 @@ impl SamplePass<'_> {
         let mut encoder = CategoryEncoder::new(&self.options.zoom, &names, &hashes);
         let mut all: Vec<FeatureSamples> =
             self.questions.iter().map(|_| FeatureSamples::default()).collect();
-        let name_of = |name: u32| names.name_of(name).to_owned();
+        let name_of = |name: NameId| names.name_of(name).to_owned();
         let (mut open, mut recent) = (OpenRequests::default(), RecentRequests::default());
         for request in &requests {
             if request.steps.is_empty() || !self.period.contains(request.begin()) {
@@ -217,7 +217,14 @@ mod tests {
         let mut open = OpenRequests::default();
         let mut at = |begin: i64, end: i64| {
             let mut request = Request::default();
-            request.push_step(Step { begin: Some(begin), end: Some(end), ..Step::new(1, 1) }, []);
+            request.push_step(
+                Step {
+                    begin: Some(begin),
+                    end: Some(end),
+                    ..Step::new(NameId::from_index(1), NameId::from_index(1))
+                },
+                [],
+            );
             open.count_at(&request)
         };
         assert_eq!([at(0, 10), at(1, 5), at(5, 7), at(6, 20), at(10, 11)], [0, 1, 1, 2, 1]);
@@ -228,7 +235,13 @@ mod tests {
         let mut recent = RecentRequests::default();
         let mut at = |begin: i64| {
             let mut request = Request::default();
-            request.push_step(Step { begin: Some(begin), ..Step::new(1, 1) }, []);
+            request.push_step(
+                Step {
+                    begin: Some(begin),
+                    ..Step::new(NameId::from_index(1), NameId::from_index(1))
+                },
+                [],
+            );
             recent.count_at(&request)
         };
         let times = [0, 1, SECOND_NS, SECOND_NS + 1, SECOND_NS + 2, 9 * SECOND_NS];

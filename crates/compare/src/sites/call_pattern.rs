@@ -49,8 +49,9 @@ mod tests {
 
     #[test]
     fn about_as_many_calls_are_the_same() {
-        let of = |numbers: &[u32]| {
-            let mut calls: Vec<[NameId; 2]> = numbers.iter().map(|number| [1, *number]).collect();
+        let of = |numbers: &[usize]| {
+            let ids = |number: &usize| [1, *number].map(NameId::from_index);
+            let mut calls: Vec<[NameId; 2]> = numbers.iter().map(ids).collect();
             CallPattern::from_calls(&mut calls)
         };
         assert_eq!(of(&[5, 6, 5, 5]), of(&[6, 5, 5, 5, 5]));

@@ -2,7 +2,7 @@
 
 use compare::category::{CategoryEncoder, CategoryKey, CategoryStructure, NameHashes, ZoomLevel};
 use proptest::prelude::*;
-use request_flow::{NameInterner, Request, Step};
+use request_flow::{NameId, NameInterner, Request, Step};
 
 /// Names `a`, `b`, `c` and so on, with the numbers 1, 2, 3.
 fn names() -> NameInterner {
@@ -14,7 +14,8 @@ fn names() -> NameInterner {
 }
 
 /// A step with its parent, node, begin and end. Its operation has its node's name.
-fn step(parent: Option<u32>, node: u32, begin: i64, end: i64) -> Step {
+fn step(parent: Option<u32>, node: usize, begin: i64, end: i64) -> Step {
+    let node = NameId::from_index(node);
     Step { parent, begin: Some(begin), end: Some(end), ..Step::new(node, node) }
 }
 
@@ -65,7 +66,7 @@ fn failures_callers_and_names_make_a_category() {
     let mut failed = plain.clone();
     failed.steps[1].failed = true;
     let mut called = plain.clone();
-    called.caller = 4;
+    called.caller = NameId::from_index(4);
     let mut torn = plain.clone();
     torn.torn = true;
     let other = request([step(None, 1, 0, 99), step(Some(0), 3, 10, 30)]);
@@ -99,8 +100,8 @@ fn repeated_calls_are_one_where_loops_are() {
 #[test]
 fn internal_calls_of_a_node_can_be_hidden_and_shown() {
     // `a` calls itself, and the inner call calls `b`.
-    let within = |inner: u32| {
-        let inner = Step { operation: inner, ..step(Some(0), 1, 5, 60) };
+    let within = |inner: usize| {
+        let inner = Step { operation: NameId::from_index(inner), ..step(Some(0), 1, 5, 60) };
         request([step(None, 1, 0, 99), inner, step(Some(1), 2, 10, 30)])
     };
     let components = ZoomLevel { components: true, ..ZoomLevel::default() };
@@ -114,11 +115,11 @@ fn internal_calls_of_a_node_can_be_hidden_and_shown() {
 }
 
 /// Any tree in depth-first order with sequential or concurrent siblings.
-fn trees() -> impl Strategy<Value = Vec<(usize, u32, bool)>> {
-    prop::collection::vec((0_usize..8, 1_u32..4, any::<bool>()), 0..12)
+fn trees() -> impl Strategy<Value = Vec<(usize, usize, bool)>> {
+    prop::collection::vec((0_usize..8, 1_usize..4, any::<bool>()), 0..12)
 }
 
-fn tree(raw: &[(usize, u32, bool)]) -> Request {
+fn tree(raw: &[(usize, usize, bool)]) -> Request {
     let mut builder = request_flow::RequestBuilder::default();
     builder.add_step(step(None, 1, 0, 10_000), None, []);
     for (number, (parent, node, at_once)) in raw.iter().enumerate() {

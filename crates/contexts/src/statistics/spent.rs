@@ -87,17 +87,17 @@ impl SpentSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use request_flow::WaitTimes;
+    use request_flow::{NameId, WaitTimes};
 
     #[test]
     fn means_include_only_steps_with_resources() {
         let mut sums = SpentSums::default();
-        sums.add_step(&Step::new(1, 2), 1.0);
+        sums.add_step(&Step::new(NameId::from_index(1), NameId::from_index(2)), 1.0);
         assert_eq!(sums.means(), None);
         let of = |processor_ns, lock_ns| Step {
             processor_ns: Some(processor_ns),
             waits: Some(WaitTimes { lock_ns, ..WaitTimes::default() }),
-            ..Step::new(1, 2)
+            ..Step::new(NameId::from_index(1), NameId::from_index(2))
         };
         sums.add_step(&of(10, 0), 1.0);
         let mut others = SpentSums::default();

@@ -74,6 +74,8 @@ impl DynamicCallTree {
 
 #[cfg(test)]
 mod tests {
+    use request_flow::{NameId, NameInterner};
+
     use super::*;
 
     #[test]
@@ -82,7 +84,7 @@ mod tests {
             parent,
             begin: Some(begin),
             end: Some(end),
-            ..Step::new(0, operation)
+            ..Step::new(NameInterner::UNKNOWN, NameId::from_index(operation))
         };
         // The second call has a call of its own; the third begins while the second runs.
         let steps = [
@@ -94,8 +96,7 @@ mod tests {
             step(Some(0), 2, 80, 90),
         ];
         let mut tree = DynamicCallTree::default();
-        let nodes =
-            tree.build_tree(&steps, |step| OperationId::from_index(step.operation as usize));
+        let nodes = tree.build_tree(&steps, |step| OperationId::from_index(step.operation.index()));
         let shown: Vec<(u32, bool)> =
             nodes.iter().map(|node| (node.group, node.is_concurrent)).collect();
         let alone = |place| (place, false);

@@ -3,7 +3,7 @@
 use contexts::identity::OperationIdentity;
 use contexts::instrumentation::{evaluate_one, evaluate_random};
 use contexts::result::Profile;
-use request_flow::{NameInterner, Request, RequestBuilder, Step};
+use request_flow::{NameId, NameInterner, Request, RequestBuilder, Step};
 
 use crate::support::{CallSpec, RequestSet, call};
 
@@ -25,7 +25,7 @@ fn requests(made: &mut RequestSet) {
 
 /// The requests with only the instrumented steps: other steps' calls become calls of the nearest
 /// instrumented caller. `None` if a request falls apart.
-fn only(made: &RequestSet, is_seen: impl Fn(&NameInterner, u32) -> bool) -> Option<RequestSet> {
+fn only(made: &RequestSet, is_seen: impl Fn(&NameInterner, NameId) -> bool) -> Option<RequestSet> {
     let left = |request: &Request| {
         let mut builder = RequestBuilder::default();
         let mut places: Vec<Option<u32>> = Vec::new();

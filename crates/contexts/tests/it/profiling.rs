@@ -2,6 +2,7 @@
 
 use contexts::identity::OperationIdentity;
 use contexts::result::{ContextProfile, OperationProfile, Profile};
+use request_flow::NameInterner;
 
 use crate::support::{CallSpec, RequestSet, call};
 
@@ -194,7 +195,7 @@ fn requests_count_by_their_probabilities() {
 fn a_known_caller_is_a_context() {
     let mut made = RequestSet::new();
     let [web, batch] = ["web", "batch"].map(|name| made.name(name));
-    for caller in [web, web, batch, 0] {
+    for caller in [web, web, batch, NameInterner::UNKNOWN] {
         made.add(&call("a", 1, vec![])).caller = caller;
     }
     let profile = made.profile();

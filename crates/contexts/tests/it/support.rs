@@ -7,7 +7,7 @@ use contexts::identity::OperationIdentity;
 use contexts::profile::{ProfileResult, profile_contexts};
 use out_of_core::MemoryBudget;
 use request_flow::tables::{ColumnSelection, RequestTables, RequestWriter};
-use request_flow::{NameInterner, Request, Step};
+use request_flow::{NameId, NameInterner, Request, Step};
 
 /// A call: an operation at a node on a host, its own time, and sequential groups of concurrent
 /// calls.
@@ -83,7 +83,7 @@ impl RequestSet {
         self.requests.last_mut().unwrap()
     }
 
-    pub(crate) fn name(&mut self, name: &str) -> u32 {
+    pub(crate) fn name(&mut self, name: &str) -> NameId {
         self.names.intern(name)
     }
 

@@ -132,7 +132,8 @@ fn imported(kind: &ImporterSpec, files: &[String]) -> Vec<String> {
             let parameters: Vec<_> =
                 parameters.map(|(name, value)| (names.name_of(name), value)).collect();
             let text = [step.node, step.host, step.operation].map(|name| names.name_of(name));
-            let step = Step { node: 0, host: 0, operation: 0, ..*step };
+            let unknown = NameInterner::UNKNOWN;
+            let step = Step { node: unknown, host: unknown, operation: unknown, ..*step };
             all.push(format!("{} {text:?} {parameters:?} {step:?}", request.trace));
         }
     }

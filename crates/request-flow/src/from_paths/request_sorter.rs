@@ -97,7 +97,7 @@ impl<'a> RequestSorter<'a> {
             // Reading cannot fail, since the bytes were written here.
             let Ok(mut request) = postcard::from_bytes::<Request>(&bytes) else { continue };
             let numbers = names.get(batch as usize).map_or(&[][..], Vec::as_slice);
-            request.map_names(|name| numbers.get(name as usize).copied().unwrap_or_default());
+            request.map_names(|name| numbers.get(name.index()).copied().unwrap_or_default());
             each(request)?;
         }
         failed.check_failure()
@@ -119,17 +119,27 @@ mod tests {
                 let mut requests = RequestBatch::default();
                 for begin in begins {
                     let mut request = Request::default();
-                    request.push_step(Step { begin: Some(begin), ..Step::new(1, 2) }, []);
+                    request.push_step(
+                        Step {
+                            begin: Some(begin),
+                            ..Step::new(NameId::from_index(1), NameId::from_index(2))
+                        },
+                        [],
+                    );
                     requests.push_request(&request);
                 }
                 // Names 1 and 2 have other numbers in each batch.
-                let batch = batch as NameId;
-                sorted.push_batch(requests, vec![0, 10 + batch, 20 + batch]).unwrap();
+                sorted
+                    .push_batch(
+                        requests,
+                        [0, 10 + batch, 20 + batch].map(NameId::from_index).to_vec(),
+                    )
+                    .unwrap();
             }
             let mut seen = Vec::new();
             sorted
                 .for_each(|request| {
-                    seen.push((request.begin().unwrap(), request.steps[0].node));
+                    seen.push((request.begin().unwrap(), request.steps[0].node.index()));
                     Ok(())
                 })
                 .unwrap();

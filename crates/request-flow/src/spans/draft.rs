@@ -221,7 +221,11 @@ fn nest_steps(steps: &mut [Step]) -> OutOfPlace {
 fn is_late(step: &Step, parent: &Step) -> bool {
     let is_seen = step.caller_begin.is_some() || step.caller_end.is_some();
     let place = |of: &Step| {
-        if of.host == NameInterner::UNKNOWN { (of.node, of.host) } else { (0, of.host) }
+        if of.host == NameInterner::UNKNOWN {
+            (of.node, of.host)
+        } else {
+            (NameInterner::UNKNOWN, of.host)
+        }
     };
     let has_ended = parent.last_time().is_some_and(|end| step.begin > Some(end));
     !is_seen && has_ended && place(step) != place(parent)
@@ -246,17 +250,31 @@ mod tests {
 
     #[test]
     fn steps_are_moved_into_their_parents() {
-        let root = Step { begin: Some(100), end: Some(200), ..Step::new(1, 1) };
-        let early = Step { parent: Some(0), begin: Some(90), end: Some(95), ..Step::new(2, 2) };
+        let root = Step {
+            begin: Some(100),
+            end: Some(200),
+            ..Step::new(NameId::from_index(1), NameId::from_index(1))
+        };
+        let early = Step {
+            parent: Some(0),
+            begin: Some(90),
+            end: Some(95),
+            ..Step::new(NameId::from_index(2), NameId::from_index(2))
+        };
         let late = Step {
             parent: Some(0),
             caller_begin: Some(110),
             begin: Some(105),
             end: Some(160),
             caller_end: Some(150),
-            ..Step::new(2, 2)
+            ..Step::new(NameId::from_index(2), NameId::from_index(2))
         };
-        let after = Step { parent: Some(0), begin: Some(190), end: Some(900), ..Step::new(2, 2) };
+        let after = Step {
+            parent: Some(0),
+            begin: Some(190),
+            end: Some(900),
+            ..Step::new(NameId::from_index(2), NameId::from_index(2))
+        };
         let mut steps = [root, early, late, after];
         assert_eq!(nest_steps(&mut steps).moved, 2);
         assert_eq!((steps[1].begin, steps[1].end), (Some(100), Some(100)));
@@ -267,7 +285,12 @@ mod tests {
 
     #[test]
     fn work_that_is_not_waited_for_is_neither_moved_nor_cut() {
-        let root = Step { begin: Some(0), end: Some(900_000), host: 1, ..Step::new(1, 1) };
+        let root = Step {
+            begin: Some(0),
+            end: Some(900_000),
+            host: NameId::from_index(1),
+            ..Step::new(NameId::from_index(1), NameId::from_index(1))
+        };
         // The caller waited for half a millisecond of forty.
         let left = Step {
             parent: Some(0),
@@ -275,8 +298,8 @@ mod tests {
             begin: Some(200_000),
             end: Some(40_200_000),
             caller_end: Some(600_000),
-            host: 2,
-            ..Step::new(2, 2)
+            host: NameId::from_index(2),
+            ..Step::new(NameId::from_index(2), NameId::from_index(2))
         };
         // The step was begun when its caller had given up, and when the root had ended.
         let queued = Step { begin: Some(20_000_000), end: Some(70_000_000), ..left };
@@ -288,23 +311,32 @@ mod tests {
 
     #[test]
     fn steps_within_a_moved_step_move_with_it() {
-        let root = Step { begin: Some(100), end: Some(200), ..Step::new(1, 1) };
+        let root = Step {
+            begin: Some(100),
+            end: Some(200),
+            ..Step::new(NameId::from_index(1), NameId::from_index(1))
+        };
         let called = Step {
             parent: Some(0),
             caller_begin: Some(110),
             begin: Some(112),
             end: Some(153),
             caller_end: Some(150),
-            ..Step::new(2, 2)
+            ..Step::new(NameId::from_index(2), NameId::from_index(2))
         };
         let within = |begin, end| Step {
             parent: Some(1),
             begin: Some(begin),
             end: Some(end),
-            ..Step::new(2, 3)
+            ..Step::new(NameId::from_index(2), NameId::from_index(3))
         };
         // Another call of the root is not within.
-        let beside = Step { parent: Some(0), begin: Some(151), end: Some(152), ..Step::new(2, 4) };
+        let beside = Step {
+            parent: Some(0),
+            begin: Some(151),
+            end: Some(152),
+            ..Step::new(NameId::from_index(2), NameId::from_index(4))
+        };
         let mut steps =
             [root, called, within(120, 152), within(151, 152), within(130, 160), beside];
         assert_eq!(nest_steps(&mut steps).moved, 1);

@@ -168,7 +168,7 @@ impl RequestTables {
                 let numbers: Vec<NameId> =
                     group.names.iter().map(|text| names.intern(text)).collect();
                 for mut request in group.requests {
-                    request.map_names(|name| numbers[name as usize]);
+                    request.map_names(|name| numbers[name.index()]);
                     each(number, request, names)?;
                     number += 1;
                 }

@@ -68,8 +68,7 @@ impl ParameterKeys {
     pub(super) fn from_names(names: &NameInterner) -> ParameterKeys {
         let mut of_name = vec![None; names.len()];
         for (key, name) in KEYS {
-            if let Some(slot) = names.find_id(name).and_then(|name| of_name.get_mut(name as usize))
-            {
+            if let Some(slot) = names.find_id(name).and_then(|name| of_name.get_mut(name.index())) {
                 *slot = Some(key);
             }
         }
@@ -77,7 +76,7 @@ impl ParameterKeys {
     }
 
     fn key_of_name(&self, name: NameId) -> Option<ParameterKey> {
-        self.of_name.get(name as usize).copied().flatten()
+        self.of_name.get(name.index()).copied().flatten()
     }
 }
 
@@ -188,8 +187,8 @@ mod tests {
         let mut request = Request::default();
         let numbers: Vec<_> =
             parameters.iter().map(|(name, value)| (names.intern(name), *value)).collect();
-        request.push_step(Step::new(1, 1), []);
-        request.push_step(Step::new(1, 1), numbers);
+        request.push_step(Step::new(NameId::from_index(1), NameId::from_index(1)), []);
+        request.push_step(Step::new(NameId::from_index(1), NameId::from_index(1)), numbers);
         look(&CallParameters::from_parameters(
             &request.parameters,
             1,

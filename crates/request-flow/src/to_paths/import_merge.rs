@@ -83,7 +83,7 @@ impl ImportCursor {
             self.numbers.extend(self.names.iter().map(|text| names.intern(text)));
         }
         let taken = self.next.take().map(|mut request| {
-            request.map_names(|name| self.numbers.get(name as usize).copied().unwrap_or_default());
+            request.map_names(|name| self.numbers.get(name.index()).copied().unwrap_or_default());
             request
         });
         self.advance()?;

@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn the_time_of_an_inner_interrupt_is_not_its_outer_ones() {
         let mut processors = ProcessorStates::default();
-        let processor = processors.state_of_processor(0, 1);
+        let processor = processors.state_of_processor(NameId::default(), 1);
         processor.begin_interrupt(100);
         processor.begin_interrupt(110);
         assert_eq!(processor.interrupt_depth(), 2);

@@ -30,7 +30,7 @@ impl RequestSource for FlowSource {
             let (own, requests) = self.tables.read_group(group)?;
             let numbers: Vec<_> = own.iter().map(|text| names.intern(text)).collect();
             for mut request in requests {
-                request.map_names(|name| numbers.get(name as usize).copied().unwrap_or(0));
+                request.map_names(|name| numbers.get(name.index()).copied().unwrap_or_default());
                 let found = SourceRequest {
                     facts: facts_of_request(&request, number),
                     canonical: canonicalize_steps(

@@ -70,13 +70,15 @@ impl ActivationPlan {
 
 #[cfg(test)]
 mod tests {
+    use out_of_core::NameId;
+
     use super::*;
 
     fn activation(sources: Vec<SyncPoint>, times: &[i64]) -> ThreadActivation {
         let work = |time: &i64| Demands { processor_ns: *time, ..Demands::default() };
         ThreadActivation {
             works: times.iter().map(work).collect(),
-            ..ThreadActivation::new(1, sources)
+            ..ThreadActivation::new(NameId::from_index(1), sources)
         }
     }
 

@@ -79,6 +79,8 @@ impl ActivationPlan {
 
 #[cfg(test)]
 mod tests {
+    use out_of_core::NameId;
+
     use super::*;
     use crate::demands::Demands;
 
@@ -87,13 +89,17 @@ mod tests {
         processor_ns.iter().map(of).collect()
     }
 
+    fn activation(role: usize, sources: Vec<SyncPoint>) -> ThreadActivation {
+        ThreadActivation::new(NameId::from_index(role), sources)
+    }
+
     /// A thread wakes a helper, works for `own_work`, waits for it, and works for 100 more.
     fn plan(own_work: i64, helper: i64) -> ActivationPlan {
         let let_on = vec![SyncPoint { activation: 0, work: 0 }];
         let done = vec![SyncPoint { activation: 1, work: 0 }];
         let of = |role, sources, times: &[i64]| ThreadActivation {
             works: works(times),
-            ..ThreadActivation::new(role, sources)
+            ..activation(role, sources)
         };
         let last = ThreadActivation { previous: Some(0), ..of(3, done, &[100]) };
         let activations = vec![of(1, vec![], &[50, own_work]), of(2, let_on, &[helper, 5]), last];
@@ -122,11 +128,11 @@ mod tests {
     #[test]
     fn a_busy_thread_takes_the_request_up_like_a_waiting_one() {
         let let_on = vec![SyncPoint { activation: 0, work: 0 }];
-        let mut worker = ThreadActivation { previous: Some(1), ..ThreadActivation::new(2, let_on) };
+        let mut worker = ThreadActivation { previous: Some(1), ..activation(2, let_on) };
         worker.works = works(&[900]);
-        let mut before = ThreadActivation::new(2, vec![]);
+        let mut before = activation(2, vec![]);
         before.works = works(&[3000]);
-        let mut reader = ThreadActivation::new(1, vec![]);
+        let mut reader = activation(1, vec![]);
         reader.works = works(&[50, 20]);
         let plan = ActivationPlan { activations: vec![reader, before, worker], seed: 0 };
         assert_eq!(left(plan), [vec![50, 20], vec![3000], vec![900]]);
@@ -138,7 +144,7 @@ mod tests {
         let mut plan = plan(1000, 900);
         plan.activations[2].works.push(Demands::default());
         let source = SyncPoint { activation: 2, work: 0 };
-        plan.activations.push(ThreadActivation::new(4, vec![source]));
+        plan.activations.push(activation(4, vec![source]));
         let left = plan.without_needless_waits();
         assert_eq!(left.activations[2].sources, [SyncPoint { activation: 0, work: 1 }]);
         assert_eq!((left.activations.len(), left.seed), (3, 0));

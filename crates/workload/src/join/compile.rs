@@ -58,7 +58,7 @@ pub(crate) fn compile_schema(
     }
     program.by_name = vec![0; names.len()];
     for (place, kind) in program.kinds.iter().enumerate() {
-        if let Some(of) = program.by_name.get_mut(kind.name as usize) {
+        if let Some(of) = program.by_name.get_mut(kind.name.index()) {
             *of = place as u16 + 1;
         }
     }

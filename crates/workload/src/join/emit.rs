@@ -1,5 +1,7 @@
 //! Emission: turns a closed set into a request.
 
+use out_of_core::NameInterner;
+
 use crate::accounting::UsageSums;
 use crate::demands::Demands;
 use crate::join::arena::NONE;
@@ -28,7 +30,7 @@ pub(crate) fn emit_request(
     let mut request = JoinedRequest {
         number: 0,
         seed: of.seed.1,
-        name: if of.name.1 == 0 { of.seed.1 } else { of.name.1 },
+        name: if of.name.1 == NameInterner::UNKNOWN { of.seed.1 } else { of.name.1 },
         seeds: of.seeds,
         whole,
         events: nodes.iter().map(|node| joined_event(node, store)).collect(),

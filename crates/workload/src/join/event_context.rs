@@ -44,7 +44,7 @@ impl EventContext {
             ValueSource::Interrupt => {
                 self.processor_key().map(|of| of << 8 | u64::from(self.depth))
             }
-            ValueSource::Host => Some(u64::from(event.host)),
+            ValueSource::Host => Some(event.host.index() as u64),
         }
     }
 
@@ -72,7 +72,7 @@ impl EventContext {
             _ if id == event.thread && self.thread != NONE => self.thread,
             _ => threads.intern_thread(event.host, id, event.time),
         };
-        let key = mix_keys(u64::from(event.host), u64::from(id.cast_unsigned()));
+        let key = mix_keys(event.host.index() as u64, u64::from(id.cast_unsigned()));
         Some(ValueHandle { attribute, key, thread: number })
     }
 
@@ -82,7 +82,7 @@ impl EventContext {
     }
 
     fn values_key(&self, of: u64, values: &CompiledValues) -> Option<u64> {
-        let begin = mix_keys(of, u64::from(self.item.event.host));
+        let begin = mix_keys(of, self.item.event.host.index() as u64);
         values
             .sources
             .iter()

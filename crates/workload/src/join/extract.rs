@@ -1,7 +1,7 @@
 //! Extraction: the attributes of an event that the schema uses.
 
 use events::{AttributeValue, EventBatch};
-use out_of_core::NameInterner;
+use out_of_core::{NameId, NameInterner};
 
 use crate::join::extracted_event::ExtractedEvent;
 use crate::join::key;
@@ -26,7 +26,7 @@ pub(crate) fn extract_event(
         for (number, slot) in (0..).zip(&kind.slots) {
             if slot.name == name {
                 let value = match slot.is_name {
-                    true => u64::from(name_of_value(value, names)),
+                    true => name_of_value(value, names).index() as u64,
                     false => key::key_of_value(value),
                 };
                 item.set_slot(number, value);
@@ -38,7 +38,7 @@ pub(crate) fn extract_event(
 
 /// The name of a request for a value: a text up to its first `?`, as the query of an address
 /// differs from request to request.
-fn name_of_value(value: AttributeValue<'_>, names: &mut NameInterner) -> u32 {
+fn name_of_value(value: AttributeValue<'_>, names: &mut NameInterner) -> NameId {
     let number;
     let text = match value {
         AttributeValue::Text(text) => text.split('?').next().unwrap_or(text),

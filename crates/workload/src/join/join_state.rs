@@ -1,6 +1,7 @@
 //! State of the join, which each event updates.
 
 use events::Event;
+use out_of_core::NameId;
 
 use crate::accounting::{
     PendingUsage, ProcessorStates, ThreadAccount, ThreadAccounts, ThreadRunState,
@@ -204,7 +205,7 @@ impl JoinState {
                 of.complete |= parts().any(|part| part.complete);
                 let name = parts().find_map(|part| context.item.slot_value(part.name?));
                 if let Some(name) = name.filter(|name| *name != 0) {
-                    of.name = of.name.min((order, name as u32));
+                    of.name = of.name.min((order, NameId::from_index(name as usize)));
                 }
                 if of.seeds == 0 && of.events > UNSEEDED_EVENTS {
                     counts.forgotten += u64::from(of.events);

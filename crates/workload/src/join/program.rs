@@ -136,6 +136,6 @@ pub(crate) struct CompiledBegin {
 impl JoinProgram {
     /// Index of a kind in `kinds`.
     pub(crate) fn kind_of(&self, name: NameId) -> Option<u16> {
-        self.by_name.get(name as usize).copied().unwrap_or(0).checked_sub(1)
+        self.by_name.get(name.index()).copied().unwrap_or(0).checked_sub(1)
     }
 }

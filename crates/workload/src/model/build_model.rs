@@ -1,6 +1,6 @@
 //! Model from clusters: means, distances between clusters, and unusual requests.
 
-use out_of_core::NameInterner;
+use out_of_core::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
 use super::{ClusterElement, ClusterMember, ModelError, NameCount, RequestCluster, WorkloadModel};
@@ -70,8 +70,10 @@ fn describe_cluster(
     let FactSums { count, demands, waits, duration, durations, times, .. } = &of.gathered;
     let each = |sum: i64| (sum as f64 / (*count).max(1) as f64).round() as i64;
     let sums: [i64; 6] = (*demands).into();
-    let name =
-        |(name, requests): (u32, u64)| NameCount { name: names.name_of(name).to_owned(), requests };
+    let name = |(name, requests): (NameId, u64)| NameCount {
+        name: names.name_of(name).to_owned(),
+        requests,
+    };
     let mut named: Vec<NameCount> = of.name_counts().into_iter().map(name).collect();
     named.sort_by(|a, b| b.requests.cmp(&a.requests).then_with(|| a.name.cmp(&b.name)));
     if of.gathered.other_names > 0 {

@@ -59,7 +59,7 @@ pub fn fill_resources(
             for mut request in requests {
                 charged.add_request(&request);
                 request.map_names(|name| {
-                    numbers.get(name as usize).copied().unwrap_or(NameInterner::UNKNOWN)
+                    numbers.get(name.index()).copied().unwrap_or(NameInterner::UNKNOWN)
                 });
                 writer.push_request(request, &names)?;
             }

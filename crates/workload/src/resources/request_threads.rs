@@ -1,7 +1,7 @@
 //! Threads of one request: the ones that handled its messages, and the ones that woke them or were
 //! woken by them, with their activity in that time.
 
-use out_of_core::NameInterner;
+use out_of_core::{NameId, NameInterner};
 use request_flow::{Request, Step};
 
 use super::recorded_threads::{RecordedThreads, ThreadName, ThreadSlice};
@@ -116,7 +116,7 @@ impl RequestThreads {
 }
 
 /// Host, process and thread of the handlers of a step's messages, at its node and at its caller.
-fn message_handlers(step: &Step, caller_host: u32) -> [(u32, Option<i32>, Option<i32>); 4] {
+fn message_handlers(step: &Step, caller_host: NameId) -> [(NameId, Option<i32>, Option<i32>); 4] {
     let of = step.threads;
     [
         (caller_host, of.caller_process, of.caller_begin),

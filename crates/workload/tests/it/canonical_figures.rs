@@ -10,7 +10,7 @@ const MS: i64 = 1_000_000;
 fn element_figures(canonical: &CanonicalRequest) -> Vec<(ElementAct, u32, i64, i64)> {
     let figures = canonical.elements.iter().map(|element| {
         assert_eq!(element.end - element.begin, element.demands.processor_ns);
-        (element.act, element.role, element.demands.processor_ns, element.begin)
+        (element.act, element.role.index() as u32, element.demands.processor_ns, element.begin)
     });
     figures.collect()
 }

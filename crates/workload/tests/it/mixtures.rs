@@ -1,6 +1,6 @@
 //! Mixtures of the request types of Magpie's Table 1, with the noise of a real server.
 
-use out_of_core::NameInterner;
+use out_of_core::{NameId, NameInterner};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution, Exp, StandardNormal};
@@ -143,7 +143,7 @@ fn generate_request(
         canonical: canonicalize_joined(&request, role_by_kind),
         facts: RequestFacts {
             number,
-            name: label(kind),
+            name: NameId::from_index(label(kind) as usize),
             begin: 1_000_000 * number as i64,
             end: 1_000_000 * number as i64 + took,
             demands: request.demands,

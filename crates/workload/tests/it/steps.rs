@@ -1,6 +1,6 @@
 //! Canonical forms of requests with known steps.
 
-use request_flow::{Request, Step};
+use request_flow::{NameId, Request, Step};
 use workload::canonical::{CanonicalRequest, ElementAct, canonicalize_steps, demands_of_step};
 use workload::clusters::RequestFacts;
 use workload::demands::{Demands, WaitTimes};
@@ -10,8 +10,9 @@ fn canonical_of_steps(steps: &[(Option<u32>, u32, i64, Option<i64>)]) -> Canonic
     let mut request = Request::default();
     for (parent, node, begin, end) in steps {
         let begin = Some(*begin);
-        let step =
-            Step { parent: *parent, caller_begin: begin, caller_end: *end, ..Step::new(*node, 1) };
+        let [node, operation] = [*node as usize, 1].map(NameId::from_index);
+        let (caller_begin, caller_end) = (begin, *end);
+        let step = Step { parent: *parent, caller_begin, caller_end, ..Step::new(node, operation) };
         request.push_step(step, []);
     }
     let demands =
@@ -21,7 +22,7 @@ fn canonical_of_steps(steps: &[(Option<u32>, u32, i64, Option<i64>)]) -> Canonic
 
 fn element_figures(form: &CanonicalRequest) -> Vec<(ElementAct, u32, i64)> {
     let elements = form.elements.iter();
-    elements.map(|of| (of.act, of.role, of.demands.processor_ns)).collect()
+    elements.map(|of| (of.act, of.role.index() as u32, of.demands.processor_ns)).collect()
 }
 
 #[test]
@@ -79,24 +80,24 @@ fn a_call_without_an_answer_is_not_waited_for() {
     assert_eq!(found.ideal_duration(), 80);
     assert_eq!(found.total_demands().processor_ns, 120);
     let signals = found.elements.iter().filter(|of| of.act == ElementAct::Signal);
-    assert_eq!(signals.map(|of| of.role).collect::<Vec<_>>(), [40, 50, 30]);
+    assert_eq!(signals.map(|of| of.role.index()).collect::<Vec<_>>(), [40, 50, 30]);
 }
 
 #[test]
 fn a_request_and_its_canonical_form_demand_the_same() {
     let mut request = Request::default();
     let waits = Some(WaitTimes { lock_ns: 4, ..WaitTimes::default() });
-    let step = |node, used| Step {
+    let step = |node: usize, used| Step {
         processor_ns: used,
         bytes_in: Some(100),
         bytes_out: Some(7),
         disk_bytes: Some(4_096),
         waits,
-        ..Step::new(node, 1)
+        ..Step::new(NameId::from_index(node), NameId::from_index(1))
     };
     request.push_step(Step { begin: Some(1_000), end: Some(1_900), ..step(30, Some(50)) }, []);
     request.push_step(Step { parent: Some(0), begin: Some(1_200), ..step(40, None) }, []);
-    let facts = RequestFacts::from_request(&request, 5, 9);
+    let facts = RequestFacts::from_request(&request, 5, NameId::from_index(9));
     let demands = Demands {
         processor_ns: 50,
         disk_read_bytes: 8_192,
@@ -104,7 +105,7 @@ fn a_request_and_its_canonical_form_demand_the_same() {
         received_bytes: 200,
         ..Demands::default()
     };
-    assert_eq!((facts.number, facts.name, facts.begin, facts.end), (5, 9, 1_000, 1_900));
+    assert_eq!((facts.number, facts.name.index(), facts.begin, facts.end), (5, 9, 1_000, 1_900));
     assert_eq!((facts.demands, facts.waits.lock_ns), (demands, 8));
     let canonical =
         canonicalize_steps(&request, |at| demands_of_step(&request.steps[at]), |step| step.node);

@@ -2,13 +2,15 @@
 
 use crate::threads::ThreadAction::{Begins, Signals, Works};
 use crate::threads::{ThreadAction, joined_request};
+use out_of_core::NameId;
 use workload::canonical::{
     ElementAct, FragmentPacket, canonicalize_joined, role_by_kind, stitch_fragments,
 };
 use workload::joined_request::JoinedRequest;
 
 /// A fragment on a host of its own.
-fn fragment(host: u32, number: u64, steps: &[(i32, i32, ThreadAction)]) -> JoinedRequest {
+fn fragment(host: usize, number: u64, steps: &[(i32, i32, ThreadAction)]) -> JoinedRequest {
+    let host = NameId::from_index(host);
     let mut fragment = joined_request(steps);
     fragment.number = number;
     fragment.events.iter_mut().for_each(|event| event.host = host);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use out_of_core::NameId;
 use workload::demands::Demands;
 use workload::joined_request::{JoinedEvent, JoinedRequest, SyncEdge};
 
@@ -29,7 +30,8 @@ pub(crate) enum ThreadAction {
 
 /// A request from steps in order: each with the thread that performs it, and its processor.
 pub(crate) fn joined_request(steps: &[(i32, i32, ThreadAction)]) -> JoinedRequest {
-    let mut request = JoinedRequest { seed: SEED, whole: true, seeds: 1, ..Default::default() };
+    let seed = NameId::from_index(SEED as usize);
+    let mut request = JoinedRequest { seed, whole: true, seeds: 1, ..Default::default() };
     let mut signals: BTreeMap<u32, u32> = BTreeMap::new();
     for (time, (thread, processor, does)) in (0..).zip(steps) {
         let place = request.events.len() as u32;
@@ -56,8 +58,8 @@ pub(crate) fn joined_request(steps: &[(i32, i32, ThreadAction)]) -> JoinedReques
         request.demands += demands;
         request.events.push(JoinedEvent {
             time: time * 10,
-            kind,
-            host: 7,
+            kind: NameId::from_index(kind as usize),
+            host: NameId::from_index(7),
             processor: *processor,
             process: 1,
             thread: *thread,

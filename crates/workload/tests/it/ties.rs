@@ -14,7 +14,7 @@ fn form(steps: &[(i32, ThreadAction)]) -> Vec<(ElementAct, u32, i64, i64)> {
         steps.iter().map(|(of, does)| (*of, 0, *does)).collect();
     let form = canonicalize_joined(&joined_request(&steps), role_by_kind);
     let elements = form.elements.iter();
-    elements.map(|of| (of.act, of.role, of.demands.processor_ns, of.begin)).collect()
+    elements.map(|of| (of.act, of.role.index() as u32, of.demands.processor_ns, of.begin)).collect()
 }
 
 /// The forms of a request that wakes two helpers, threads 1 and 2, with either helper's steps

@@ -1,6 +1,7 @@
 //! Unusual requests are found and named; disturbed schedules are not unusual.
 
 use crate::mixtures::{MixtureRequest, mixture, names};
+use out_of_core::NameId;
 use workload::canonical::{CanonicalElement, ElementAct};
 use workload::demands::WaitTimes;
 use workload::model::WorkloadModel;
@@ -61,6 +62,7 @@ fn a_request_that_had_to_wait_for_a_processor_is_not_unusual() {
 fn a_call_that_others_do_not_make_is_named() {
     let mut made = quiet();
     let of = &mut made[9].canonical.elements;
+    let other = NameId::from_index(14);
     let element = |act, role, processor_ns| {
         let mut element = CanonicalElement { act, role, ..CanonicalElement::default() };
         element.demands.processor_ns = processor_ns;
@@ -68,12 +70,12 @@ fn a_call_that_others_do_not_make_is_named() {
     };
     // Before its last wait, the worker signals another thread, which works for 3 ms.
     let wait = of.pop().unwrap();
-    of.push(element(ElementAct::Signal, 14, 0));
+    of.push(element(ElementAct::Signal, other, 0));
     of.push(element(ElementAct::Work, wait.role, 0));
     of.push(wait);
-    of.push(element(ElementAct::Resume, 14, 0));
-    of.push(element(ElementAct::Work, 14, 3_000_000));
-    of.push(element(ElementAct::Wait, 14, 0));
+    of.push(element(ElementAct::Resume, other, 0));
+    of.push(element(ElementAct::Work, other, 3_000_000));
+    of.push(element(ElementAct::Wait, other, 0));
     made[9].facts.demands.processor_ns += 3_000_000;
     let model = model(&made);
     assert_eq!(model.unusual.len(), 1);

@@ -10,7 +10,8 @@ fn requests_in_words(requests: &[Request], names: &NameInterner) -> Vec<String> 
             .map(|(name, value)| (names.name_of(name), value))
             .collect();
         let text = [step.node, step.host, step.operation].map(|name| names.name_of(name));
-        let step = Step { node: 0, host: 0, operation: 0, ..step };
+        let unknown = NameInterner::UNKNOWN;
+        let step = Step { node: unknown, host: unknown, operation: unknown, ..step };
         format!("{text:?} {parameters:?} {step:?}")
     };
     let of = |request: &Request| {

@@ -25,7 +25,13 @@ pub(super) fn root_step(begin: i64, end: i64, thread: i32) -> Step {
         end: Some(thread),
         ..StepThreads::default()
     };
-    Step { begin: Some(begin), end: Some(end), threads, host: 1, ..Step::new(1, 1) }
+    Step {
+        begin: Some(begin),
+        end: Some(end),
+        threads,
+        host: NameId::from_index(1),
+        ..Step::new(NameId::from_index(1), NameId::from_index(1))
+    }
 }
 
 /// A call of the root by one of its threads, to a node that was not seen.
@@ -41,7 +47,7 @@ pub(super) fn call_step(thread: i32, begin: i64, end: i64) -> Step {
         caller_begin: Some(begin),
         caller_end: Some(end),
         threads,
-        ..Step::new(2, 2)
+        ..Step::new(NameId::from_index(2), NameId::from_index(2))
     }
 }
 
@@ -90,7 +96,7 @@ impl RecordingBuilder {
         }
         let mut gathering = TimelineBuilder::new(&MemoryPool::default());
         gathering.add_events(&piece, &names).unwrap();
-        let host = |number: NameId| if number == 1 { "h" } else { "" };
+        let host = |number: NameId| if number == NameId::from_index(1) { "h" } else { "" };
         let request = request_of_steps(steps);
         for request in self.others.iter().chain([&request]) {
             for_each_message(request, host, |thread, time, step, last| {

@@ -1,6 +1,7 @@
 //! perf.data compared with the text that `perf script` wrote from the same file.
 
 use ::events::Event;
+use out_of_core::NameInterner;
 
 use crate::events::format::EventFormat;
 use crate::events::perf::perf_import::PerfImport;
@@ -32,7 +33,11 @@ fn sorted(sink: &EventSink) -> Vec<(Event, String, Vec<String>)> {
                 .map(|(name, value)| format!("{}={value:?}", sink.names.name_of(name)))
                 .collect();
             let kind = sink.names.name_of(event.kind).to_owned();
-            (Event { kind: 0, host: 0, ..event }, kind, attributes)
+            (
+                Event { kind: NameInterner::UNKNOWN, host: NameInterner::UNKNOWN, ..event },
+                kind,
+                attributes,
+            )
         })
         .collect();
     events.sort_by_key(|(event, ..)| event.time);
