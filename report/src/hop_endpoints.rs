@@ -1,5 +1,5 @@
 //! The two ends of a hop: its nodes, its ports, its protocol, and its operation. Hops of patterns
-//! and rows of delays have them. Labels, JSON and the page take them from here.
+//! and rows of delays have these ends. Labels, JSON and the page use this type for them.
 
 use analyze::paths::{Hop, HopDelays};
 use message_trace::TransportProtocol;

@@ -56,8 +56,8 @@ pub(crate) fn patterns_with_operations() -> Vec<PathPattern> {
     vec![cart, start]
 }
 
-/// A reference, a clock that is hours ahead, one that was set, one with messages in one direction
-/// only, and one without messages.
+/// Sample clocks: a reference, a clock that is hours ahead, a clock that was set, a clock with
+/// messages in one direction only, and a clock without messages.
 pub(crate) fn sample_clocks() -> Vec<ComparedClock> {
     const BEGIN: i64 = 1_700_000_000_000_000_000;
     let host = |host: &str, against: &str, found: &str| ComparedClock {

@@ -102,7 +102,7 @@ fn describe_source(clocks: &ClockModel, host: &HostClock) -> String {
     words
 }
 
-/// Writes a line for each host's clock, and advice about unknown ones. A single clock that was
+/// Writes a line for each host's clock, and advice about unknown clocks. A single clock that was
 /// never set is not written.
 pub(crate) fn write_clock_table(
     clocks: &ClockModel,

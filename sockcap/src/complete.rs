@@ -1,5 +1,6 @@
-//! Answers to TAB. The script of `sockcap completions` calls this program, which has its commands,
-//! flags and values, and the contents of the data directory on the command line.
+//! Completion of a command line when the user presses TAB. The script of `sockcap completions`
+//! calls this program, which has its commands, flags and values, and the contents of the data
+//! directory on the command line.
 
 use std::env;
 use std::process::ExitCode;

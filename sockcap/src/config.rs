@@ -110,7 +110,7 @@ pub(crate) fn parse_from(
     }
 }
 
-/// The command in the arguments without files; help is laid out.
+/// Parses the command in the arguments without configuration files; help is laid out.
 fn parse_without_files(arguments: &[OsString]) -> Result<Box<dyn RunnableCommand>, clap::Error> {
     let matches =
         help::lay_out(command_line::define_commands(), arguments.iter().any(|one| one == "-h"))
@@ -134,7 +134,7 @@ fn with_switches(command: Command) -> Command {
     command.mut_args(switch).mut_subcommands(with_switches)
 }
 
-/// The named commands, one below the other, each with its matches.
+/// The commands that the command line names, from the program down, each with its matches.
 fn command_levels<'a>(
     command: &'a Command,
     given: &'a ArgMatches,

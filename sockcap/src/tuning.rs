@@ -18,7 +18,7 @@ pub(crate) const MAX_UNSEEN_LISTED: usize = 20;
 /// Maximum number of nodes that an error lists if a filter names an unknown one.
 pub(crate) const MAX_NODES_LISTED: usize = 12;
 
-/// Maximum number of operations that an error lists if a filter names an unknown one.
+/// Maximum number of operations that an error lists if a filter names an unknown operation.
 pub(crate) const MAX_OPERATIONS_LISTED: usize = 20;
 
 /// Maximum number of gaps in a recording that a note names.
@@ -62,8 +62,9 @@ pub(crate) const DIFF_SUSPECTS: usize = 4;
 /// recording, less the page that belongs to it. The queue holds 16,384 switches.
 pub(crate) const QUEUE_BYTES: usize = 512 << 10;
 
-/// Size of that queue, in bytes, for users who may lock more memory. With 24 programs on 2
-/// processors, 16,384 switches were too few for one period in which the recorder had to wait.
+/// Maximum size of the kernel's queue of switches of a processor, in bytes, for users who may lock
+/// more memory. With 24 programs on 2 processors, 16,384 switches were too few for one period in
+/// which the recorder had to wait.
 pub(crate) const MAX_QUEUE_BYTES: usize = 4 << 20;
 
 /// Size of the queues of all processors together, in bytes, unless each has the size that every

@@ -18,7 +18,7 @@ pub(crate) const MIN_FOR_MODES: f64 = 20.0;
 /// fewer, the shortest half is used.
 pub(crate) const MIN_FOR_FIFTH: f64 = 80.0;
 
-/// Maximum height of the valley next to a mode, as a share of the mode's.
+/// Maximum height of the valley next to a mode, as a share of the mode's height.
 pub(crate) const VALLEY: f64 = 0.8;
 
 /// Minimum depth of the valley next to a mode, in standard errors of the difference. An isolated

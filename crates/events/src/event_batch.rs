@@ -61,7 +61,8 @@ impl EventBatch {
         self.events.push(event);
     }
 
-    /// Discards the attributes that were pushed since the last event, which will not be added.
+    /// Discards the attributes that were pushed since the last event: the event that they belong to
+    /// is not added.
     pub fn discard_attributes(&mut self) {
         let end = self.ends.last().map_or(0, |end| *end as usize);
         self.attributes.truncate(end);

@@ -28,7 +28,7 @@ pub struct EventWriter {
     /// Time of the last event of the table, and the ranks of its events.
     table_end: (i64, EventRanks),
     waiting: EventBatch,
-    /// Size of the waiting events at which some are written, in bytes.
+    /// Size of the waiting events, in bytes, from which on some are written.
     limit: usize,
     late: Option<BlockFile>,
     runs: Vec<SortedRun>,

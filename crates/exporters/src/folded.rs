@@ -108,7 +108,8 @@ fn add_pattern(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
         // The time of an untraced node cannot be distinguished from the time on the network to and
         // from it.
         count(stack(Some(call)), hop.untraced.map_or(0.0, |delay| delay.mean));
-        // The messages that this hop caused: the time until the first, and from each to the next.
+        // The messages that this hop caused, by the time until the first, and from each message to
+        // the next.
         let mut sent: Vec<(f64, usize)> = timing.children[index]
             .iter()
             .filter_map(|child| {

@@ -22,7 +22,7 @@ pub struct HttpRequest<'a> {
 }
 
 impl<'a> HttpRequest<'a> {
-    /// The request in a head that was received at the address `reached`.
+    /// Parses the request in a head that was received at the address `reached`.
     ///
     /// # Errors
     /// The answer that refuses an invalid request.

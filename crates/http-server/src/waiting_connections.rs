@@ -37,9 +37,9 @@ impl<T> WaitingConnections<T> {
         WaitingConnections { guests, counts, next: 0, all, of_network }
     }
 
-    /// Adds a connection from `address` and numbers it. If there is no room, another is evicted and
-    /// returned: the oldest of the same network if that network is at its limit, otherwise the one
-    /// that [`evict`](WaitingConnections::evict_oldest) chooses.
+    /// Adds a connection from `address` and numbers it. If a limit is reached, another connection
+    /// is evicted and returned: the oldest of the same network if that network is at its limit,
+    /// otherwise the connection that [`evict`](WaitingConnections::evict_oldest) chooses.
     pub fn add(&mut self, address: IpAddr, guest: T) -> (u64, Option<T>) {
         let network = ClientNetwork::from(address);
         let of_network = self.counts.get(&network).copied().unwrap_or(0);

@@ -80,7 +80,7 @@ impl<R: Read> Read for PackedReader<R> {
     }
 }
 
-/// Content of a compressed file, up to the maximum length of a recording.
+/// Reader of the content of a compressed file, up to the maximum length of a recording.
 struct UnpackedReader<R> {
     bytes: R,
     packed: Arc<AtomicU64>,

@@ -91,7 +91,7 @@ pub(crate) const PORT_CLASS_WEIGHT: f64 = 1.2;
 /// Weight in nats of an end that always receives the first data and never sends it; half of the
 /// difference to an end that always sends the first data.
 pub(crate) const SPEAKS_FIRST_WEIGHT: f64 = 0.5;
-/// Number of peers with which a port counts as fixed, whatever its number is.
+/// Number of peers from which on a port counts as fixed, whatever its number is.
 pub(crate) const SHARED_BY_MANY: u32 = 3;
 /// Maximum number of flows that are followed at the same time in the index.
 pub(crate) const MAX_FLOWS: usize = 1 << 19;

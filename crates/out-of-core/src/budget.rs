@@ -19,7 +19,7 @@ impl MemoryBudget {
         }
     }
 
-    /// Budget of `memory` without `tables` bytes, but at least an eighth of it: with less, ever
+    /// Budget of `memory` minus `tables` bytes, but at least an eighth of `memory`: with less, ever
     /// smaller blocks are written.
     pub fn after_tables(memory: u64, tables: usize) -> MemoryBudget {
         MemoryBudget::new(memory.saturating_sub(tables as u64).max(memory / 8))

@@ -33,7 +33,7 @@ pub struct FlagSpec {
     pub shown_default: Option<fn() -> String>,
     /// What the flag does, without its default.
     pub help: &'static str,
-    /// The heading in help under which the flag is listed; `None` for the common one.
+    /// The heading in help under which the flag is listed; `None` for the common heading.
     pub heading: Option<&'static str>,
     /// Whether the flag may be given several times.
     pub repeats: bool,

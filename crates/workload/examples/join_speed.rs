@@ -95,7 +95,8 @@ impl EventGenerator {
         }
     }
 
-    /// Generates the event of that number. A thread makes a step every [`THREADS`] events.
+    /// Generates the event with the number `number`. A thread makes a step every [`THREADS`]
+    /// events.
     fn push(&mut self, number: u64, piece: &mut EventBatch) {
         let (lane, step) = (number % THREADS, number / THREADS);
         let [fd, ret, state, next] = self.attributes;

@@ -47,7 +47,8 @@ pub(crate) const MAX_CLUSTERS: usize = 4_096;
 /// clusters of their own if they are far from all.
 pub(crate) const MIN_CLUSTER: usize = 5;
 
-/// Minimum share of the requests of one text that are split off, as one in this many. Chosen.
+/// Minimum share of the requests of one text that are split off, as one request in this many.
+/// Chosen.
 pub(crate) const SPLIT_SHARE: usize = 500;
 
 /// Minimum distance of two groups of requests that a batch separates. The distance 3 is 16% of
@@ -58,7 +59,7 @@ pub(crate) const MIN_APART: f32 = 3.0;
 pub(crate) const SPLIT_NEIGHBOURS: usize = 8;
 
 /// Widths of the intervals with which valleys are searched. Chosen: one is the usual spread of
-/// equal requests, and widely spread demands need wide ones.
+/// equal requests, and widely spread demands need wide intervals.
 pub(crate) const VALLEY_WIDTHS: [f32; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
 
 /// Share of the lower side's requests that a valley may contain. Chosen.

@@ -67,7 +67,8 @@ struct PageTreeLine(usize, String, usize);
 struct HopDelay {
     hop: usize,
     part: &'static str,
-    /// The share of the instances that have a delay at this hop; left out if all have one.
+    /// The share of the instances that have a delay at this hop; left out if all instances have
+    /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<ShortNumber>,
     #[serde(flatten)]

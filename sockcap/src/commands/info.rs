@@ -72,8 +72,8 @@ impl RunnableCommand for InfoCommand {
         own_logs::print_skipped(&data)?;
         leftover_snippets::warn_of_snippets(&data)?;
         tidy::tidy_logs(&data, &own);
-        // The files read from here on are always complete, and the reader of the output may take
-        // long.
+        // The locks are released: the files read from here on are always complete, and the reader
+        // of the output may take long.
         drop(locks);
         let imports = data.imported_messages()?;
         let has_logs = !data.log_paths()?.is_empty();

@@ -1,4 +1,5 @@
-//! `sockcap keys`: makes keys, and prints where each file belongs and what to run there.
+//! `sockcap keys`: makes keys, and prints on which machine each file belongs and which command to
+//! run there.
 
 mod directory;
 mod hosts;

@@ -298,8 +298,8 @@ fn run_under(
     status
 }
 
-/// Begins to record the switches of what this thread starts; `None`, with a message, if the kernel
-/// does not permit it.
+/// Begins to record the thread switches of the processes that this thread starts; `None`, with a
+/// message, if the kernel does not permit it.
 fn begin_switches(directory: &Path, host: &str, recording: RecordingId) -> Option<SwitchRecording> {
     match SwitchRecording::begin_switches(directory, host, recording) {
         Ok(switches) => Some(switches),

@@ -9,7 +9,8 @@ use super::file::FlagSetting;
 use super::*;
 use crate::commands::{AnalyzeCommand, RecordCommand, ReportCommand, ShipCommand, SkewCommand};
 
-/// A directory with a user's file (`user.toml`) and a data directory (`data`) with another.
+/// A directory with a user's file (`user.toml`) and a data directory (`data`) with another
+/// configuration file.
 struct ConfigPlace(TempDir);
 
 impl ConfigPlace {

@@ -24,8 +24,8 @@ struct KeptProfile<P> {
     profile: P,
 }
 
-/// The state of a file. Tables of a single import are as old as it, so the newer file need not be
-/// the one that was made later.
+/// The state of a file. The tables of a single import are as old as the import, so a newer file was
+/// not necessarily made later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct TableStamp {
     bytes: u64,
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// Tables of that many requests with one step each. The last one takes longest.
+    /// Writes tables of `requests` requests with one step each. The last request takes longest.
     fn write_tables(data: &DataDir, requests: i64) {
         let mut names = NameInterner::default();
         let (node, get) = (names.intern("redis"), names.intern("GET"));

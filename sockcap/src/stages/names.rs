@@ -8,8 +8,8 @@ use message_trace::{DataDir, DataPath};
 use crate::arguments::InferenceArguments;
 use crate::error::CommandError;
 
-/// The options with the user's names: from the file that `inference` names; otherwise from the file
-/// that the last analysis named, as it is now; otherwise from the data directory.
+/// Adds the user's names to the options: from the file that `inference` names; otherwise from the
+/// file that the last analysis named, as it is now; otherwise from the data directory.
 pub(crate) fn with_names(
     data: &DataDir,
     inference: &InferenceArguments,

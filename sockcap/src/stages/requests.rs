@@ -10,7 +10,7 @@ use crate::error::CommandError;
 use crate::progress::TerminalProgress;
 use crate::tuning::SPANS_IN_MEMORY_BYTES;
 
-/// Makes the requests of the paths in `data`, unless they exist and are newer than these. If
+/// Makes the requests of the paths in `data`, unless they exist and are newer than the paths. If
 /// resources were recorded, the steps contain them.
 pub(super) fn requests_of_paths(data: &DataDir) -> Result<(), CommandError> {
     // The summary is written last.
@@ -35,8 +35,8 @@ pub(super) fn requests_of_paths(data: &DataDir) -> Result<(), CommandError> {
     with_resources(data)
 }
 
-/// Makes the requests of the paths in `data`, with the resources of their steps. Until these are
-/// known, the tables have other names: readers only ever find complete tables.
+/// Makes the requests of the paths in `data`, with the resources of their steps. Until the
+/// resources are known, the tables have other names: readers only ever find complete tables.
 fn with_resources(data: &DataDir) -> Result<(), CommandError> {
     let plain = [".requests.plain", ".steps.plain"].map(|name| data.root_path().join(name));
     let [requests, steps] = plain.each_ref();

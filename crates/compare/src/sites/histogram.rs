@@ -138,9 +138,9 @@ impl SiteHistogram {
         rows
     }
 
-    /// Tests whether times changed; `None` if a period has too few, or all at about one time, which
-    /// does not represent the system at other times. `lengths` are the lengths of both periods, in
-    /// any unit.
+    /// Tests whether times changed; `None` if a period has too few executions, or all of them at
+    /// about one time, which does not represent the system at other times. `lengths` are the
+    /// lengths of both periods, in any unit.
     pub fn test_change(&self, lengths: [f64; 2]) -> Option<TimeTest> {
         if self.sums.iter().any(|sums| sums.count < MIN_EXECUTIONS) {
             return None;

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_short_period_is_one_of_the_longer_ones_batches() {
-        // The long one wanders by 10% over its length, the short one lies within its range.
+        // The long period wanders by 10% over its length, the short period lies within its range.
         let wandering = period(|stretch| 1.0 + 0.1 * ((stretch / 5) % 2) as f64);
         let steady = period(|_| 1.1);
         assert!(batch_means([&wandering, &steady], [4.0, 1.0]) > 0.05);

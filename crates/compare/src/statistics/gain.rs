@@ -26,10 +26,10 @@ pub fn gain_ratio(parts: &[SplitCounts]) -> (f64, f64) {
     (gain, if split > 0.0 { gain / split } else { 0.0 })
 }
 
-/// The threshold of a number at which the gain is greatest, with gain and gain ratio. `rows` are
-/// value, class and weight, in ascending order of values. The threshold is the midpoint of two
-/// values. As in C4.5 release 8, a choice among many thresholds costs: the gain is lower by
-/// log2(number of thresholds) / rows.
+/// The threshold of a number at which the gain is greatest, with gain and gain ratio. Each of
+/// `rows` is a value, a class and a weight, in ascending order of values. The threshold is the
+/// midpoint of two values. As in C4.5 release 8, a choice among many thresholds costs: the gain is
+/// lower by log2(number of thresholds) / rows.
 pub fn best_threshold(rows: &[(f64, usize, f64)], least: f64) -> Option<(f64, f64, f64)> {
     let mut whole = [0.0; 2];
     for (_, class, weight) in rows {

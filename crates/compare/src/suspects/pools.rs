@@ -30,7 +30,7 @@ pub(super) struct SiteTimes {
 }
 
 impl SiteTimes {
-    /// The times of a site: own times with the number 0, the network's with 1.
+    /// The times of a site, each with a number: 0 for own times, 1 for transfer times.
     pub(super) fn from_site(
         site: &CallSite,
         number: usize,

@@ -45,7 +45,8 @@ fn a_book_shop_has_one_class_by_operations_and_four_by_hosts() {
 }
 
 /// The cart and the prices are requested concurrently, and the prices look something up. In two of
-/// twenty pages the cart has ended before the prices are requested, and in one the other way round.
+/// twenty pages the cart has ended before the prices are requested, and in one page the prices have
+/// ended before the cart is requested.
 #[test]
 fn calls_without_overlap_by_chance_form_no_separate_class() {
     let cart = || call("cart", 10, vec![]);

@@ -284,8 +284,9 @@ fn vote_for_nearer(delays: &[SnifferDelay]) -> FxHashMap<(IpAddr, u32, u32), i64
 }
 
 /// Finds the services of the hosts. If a host also connects to others, packets do not show which of
-/// its services did, so they are one node: separating them would cut every path through it. But a
-/// service to which the host itself connects is a different program than the connecting one.
+/// its services connects, so the services are one node: separating them would cut every path
+/// through it. But a service to which the host itself connects is a different program than the
+/// connecting one.
 fn find_services(plan: &mut CapturePlan, indexes: &[SnifferIndex]) {
     let mut ports: Vec<FxHashMap<u16, bool>> = vec![FxHashMap::default(); plan.hosts.len()];
     let mut connects = vec![false; plan.hosts.len()];

@@ -175,7 +175,8 @@ fn away_from_the_receiver_a_lost_segment_arrives_with_its_repetition() {
         |time, sequence, bytes| DataSegment { near: false, ..data(time, sequence, bytes, true) };
     let (mut half, mut out) = run(0, &[far(1, 0, 10), far(2, 10, 10), far(3, 20, 10)]);
     half.acknowledge_until(10, 4, &mut out);
-    // The second was lost after the sniffer; the third waits for it at the receiver.
+    // The second segment was lost after the sniffer; the third segment waits for the second at the
+    // receiver.
     half.add_segment(&far(9, 10, 10), &mut out);
     half.acknowledge_until(30, 10, &mut out);
     // A needless repetition has no further effect.

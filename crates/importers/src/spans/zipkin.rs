@@ -247,7 +247,8 @@ fn span_kind(text: &str) -> SpanKind {
     kind.map_or(SpanKind::Unknown, |(_, kind)| kind)
 }
 
-/// Whether a tag states that the span failed. Libraries of OpenTracing also write that it did not.
+/// Whether a tag states that the span failed. Libraries of OpenTracing write the tag for spans that
+/// did not fail, too.
 fn is_failure_tag(name: &str, value: &str) -> bool {
     match name {
         "error" => !value.eq_ignore_ascii_case("false"),

@@ -130,7 +130,7 @@ pub(super) fn names_agree(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// Whether names of unix sockets are equal: strace shows an abstract one only up to a zero byte.
+/// Whether names of unix sockets are equal: strace shows an abstract name only up to a zero byte.
 fn is_same_path(one: &[u8], other: &[u8]) -> bool {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     short.len() <= 2 || (short.starts_with(&[UNIX, 0, 0]) && long.starts_with(short))

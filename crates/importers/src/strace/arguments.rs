@@ -195,8 +195,8 @@ impl<'a> ArgumentCursor<'a> {
         })
     }
 
-    /// Calls `field` with each field's name and a cursor at its value. Elements without a name have
-    /// an empty one.
+    /// Calls `field` with each field's name and a cursor at its value. For elements without a name,
+    /// the name is empty.
     pub(super) fn for_each_field(
         &mut self,
         mut field: impl FnMut(&'a [u8], ArgumentCursor<'a>),

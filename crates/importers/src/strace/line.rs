@@ -33,8 +33,8 @@ pub(super) enum LineContent<'a> {
     Exited(i32),
     /// The thread was killed; the status is the one that a shell would report.
     Killed(i32),
-    /// The thread is gone, and the thread with this number, of the same process, continues under
-    /// the number of the thread that is gone, with another program.
+    /// The thread is gone: the thread with this number, of the same process, executed another
+    /// program and continues under the number of the first thread.
     Superseded(u32),
     /// A signal, or a comment by strace, which is ignored.
     Remark,

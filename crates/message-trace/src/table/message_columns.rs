@@ -97,7 +97,7 @@ impl GroupWriter {
 }
 
 impl GroupEncoder {
-    /// Encodes `rows` messages; the first one has the id `first`.
+    /// Encodes `rows` messages; the first message has the id `first`.
     ///
     /// # Errors
     /// If the messages do not fit the schema: a mistake of the caller.
@@ -127,8 +127,8 @@ impl GroupEncoder {
     }
 }
 
-/// Returns the columns of some rows of a group, from row `begin` of the group on; the first one has
-/// the id `first`.
+/// Returns the columns of some rows of a group, from row `begin` of the group on; the message of
+/// the first row has the id `first`.
 fn message_arrays(
     first: i64,
     begin: usize,

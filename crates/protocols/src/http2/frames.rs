@@ -220,7 +220,7 @@ impl MessageParser for Http2 {
         }
         let direction = self.direction_of(speaker);
         if !direction.has_begun && frame.kind != SETTINGS {
-            // SETTINGS come first (3.4), so a block before them was not seen.
+            // SETTINGS frames come first (3.4), so header blocks before them were not seen.
             direction.decoder.forget_table();
         }
         direction.has_begun = true;

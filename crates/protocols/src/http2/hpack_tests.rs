@@ -92,7 +92,8 @@ fn values_that_were_blanked() {
     let mut status = |response: &String| decode_hex(&mut decoder, response).unwrap()[0].clone();
     let statuses: Vec<String> = responses[..3].iter().map(&mut status).collect();
     assert_eq!(statuses, ["Status 302 3", "Status 307 3", "Status 200 3"]);
-    // The earlier status is the fourth newest, as at both ends; 302 has been evicted at theirs.
+    // The earlier status is the fourth newest, as at both ends; 302 has been evicted from the table
+    // of the ends.
     let last = decode_hex(&mut decoder, &responses[3]).unwrap();
     assert_eq!(last[3], "Status 307 3");
 }

@@ -2,7 +2,8 @@
 //! response is emitted.
 //!
 //! A response is emitted once. An HTTP response has its status at its beginning. A gRPC response
-//! has it in the trailers and is emitted then, with the place of its beginning.
+//! has its status in the trailers and is emitted when these arrive, with the place of its
+//! beginning.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use super::{file, log, make_blank};
 use crate::operations::operation_file::operations_path;
 use crate::operations::update_operations;
 
-/// Conversations, as both ends send them: the first byte of each message is its sender.
+/// Conversations, as both ends send them: the first byte of each message names its sender.
 const SAID: [(u8, &[&[u8]]); 5] = [
     (
         snippet::HTTP1,

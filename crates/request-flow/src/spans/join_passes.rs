@@ -43,7 +43,7 @@ pub struct JoinSummary {
     pub spans: u64,
     /// Exact duplicates of earlier spans.
     pub duplicates: u64,
-    /// Reports of spans that were merged with others of the same span.
+    /// Number of reports of spans that were merged with other reports of the same span.
     pub parts: u64,
     /// Spans that were each other's parents, or have a depth that skips one.
     pub broken: u64,

@@ -111,8 +111,8 @@ fn steps_in_words(request: &Request, names: &NameInterner, is_from_paths: bool) 
     let mut all = vec![names.name_of(request.caller).to_owned()];
     for (depth, step) in request.step_depths().into_iter().zip(&request.steps) {
         let (node, operation) = (names.name_of(step.node), names.name_of(step.operation));
-        // Paths name a call by the callee and its endpoint, and treat one within a node as any
-        // other.
+        // Paths name a call by the callee and its endpoint, and treat a call within a node as any
+        // other call.
         let is_within = step.caller_begin.is_none();
         let times = match is_from_paths || !is_within {
             true => [step.caller_begin, step.begin, step.end, step.caller_end],

@@ -121,7 +121,7 @@ impl JobBuilder<'_> {
         self.todo.push_back((operation, file));
     }
 
-    /// Writes a file; clients choose how much of it goes into one request.
+    /// Writes a file; clients choose the amount that one request writes.
     fn write_file(&mut self, file: u64, mut blocks: u64) {
         let mut stay = 0;
         while blocks > 0 {

@@ -93,7 +93,7 @@ mod tests {
         ThreadActivation::new(NameId::from_index(role), sources)
     }
 
-    /// A thread wakes a helper, works for `own_work`, waits for it, and works for 100 more.
+    /// A thread wakes a helper, works for `own_work`, waits for it, and works for another 100 ns.
     fn plan(own_work: i64, helper: i64) -> ActivationPlan {
         let let_on = vec![SyncPoint { activation: 0, work: 0 }];
         let done = vec![SyncPoint { activation: 1, work: 0 }];

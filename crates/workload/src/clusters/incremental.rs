@@ -67,9 +67,9 @@ impl IncrementalClusters {
         (self.numbers[place], far)
     }
 
-    /// Merges the cluster of that number with the nearest other one, if their centres are within
-    /// `threshold`. A cluster that began with an untypical request approaches another one as more
-    /// requests form its mean. Clusters that a batch separated stay apart.
+    /// Merges the cluster with the number `number` with the nearest other cluster, if their centres
+    /// are within `threshold`. A cluster that began with an untypical request approaches another
+    /// one as more requests form its mean. Clusters that a batch separated stay apart.
     pub(crate) fn merge_with_nearest(&mut self, number: u64, threshold: f32) {
         let Some(place) = self.numbers.iter().position(|of| *of == number) else { return };
         let of = &self.clusters[place];

@@ -45,7 +45,7 @@ pub struct LaneWake {
 }
 
 impl RequestThreads {
-    /// The threads of `request` in a recording. Hosts of its steps must be known.
+    /// The threads of `request` in a recording. The hosts of the request's steps must be known.
     pub fn from_recording(
         threads: &RecordedThreads,
         request: &Request,

@@ -153,8 +153,8 @@ impl TimelineBuilder {
                 let preempted = number(kinds.preempted).is_some_and(|preempted| preempted != 0);
                 let sched =
                     if preempted { SchedulerState::Runnable } else { SchedulerState::Blocked };
-                // A thread that leaves the processor was running before, since its process was
-                // recorded.
+                // A thread that leaves the processor was running from the begin of its process's
+                // recording on.
                 self.add_scheduling(on, time, sched, SchedulerState::Running)
             }
             TimelineEvent::Lost => {

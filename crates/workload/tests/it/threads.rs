@@ -22,7 +22,7 @@ pub(crate) enum ThreadAction {
     Works(i64),
     /// Gives the signal of that number.
     Signals(u32),
-    /// Continues after the signal of that number, with an event of that kind.
+    /// Continues after the signal with this number, with an event of this kind.
     GoesOn(u32, u32),
     /// Continues when both signals were given, with an event of that kind.
     GoesOnAfterBoth([u32; 2], u32),

@@ -89,7 +89,8 @@ impl ServerLog {
     }
 }
 
-/// Kind of `duration: 1.5 ms  statement: select 1`, and of PostgreSQL's other messages on its work.
+/// Kind of the event for a message of PostgreSQL on its work, such as `duration: 1.5 ms  statement:
+/// select 1`.
 fn postgres_kind(message: &str, severity: &str, sink: &mut EventSink) -> &'static str {
     if ["ERROR", "FATAL", "PANIC"].contains(&severity) {
         return "postgresql/error";

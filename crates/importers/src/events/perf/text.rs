@@ -62,8 +62,8 @@ struct PerfEventKind {
 }
 
 impl PerfText {
-    /// Creates a parser with events of `host` and with `offset` added to their times, in
-    /// nanoseconds; without one, the text's header provides the offset, if it has one.
+    /// Creates a parser of events of `host`, which adds `offset`, in nanoseconds, to their times.
+    /// Without `offset`, the header of the text may provide the offset.
     pub fn new(host: NameId, offset: Option<i64>) -> PerfText {
         PerfText { host, offset, ..PerfText::default() }
     }

@@ -1,5 +1,5 @@
 //! Elements of JSON documents as texts, in sequence while the file is read. Brackets and quotes
-//! determine where each ends; its content is left to its reader.
+//! determine where each element ends; the reader of an element parses its content.
 
 use std::io::{self, Read};
 

@@ -14,7 +14,7 @@ use crate::tabular::WrongValue;
 const FIELDS: usize = 8;
 
 /// Emits the execution of a record to `spans`. `unit_ns` is the unit of the record's times, and
-/// `alone` names its trace if the record names none.
+/// `alone` is the trace of the execution if the record names none.
 pub(super) fn emit_execution(
     fields: &KiekerFields<'_>,
     unit_ns: i64,

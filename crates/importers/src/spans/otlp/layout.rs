@@ -35,7 +35,7 @@ impl OtlpLayout {
         if is_request(rest.get(..length as usize).unwrap_or(rest)) {
             return Some(OtlpLayout::Delimited);
         }
-        // The first byte of a length is 0 up to 16 MiB, and no message begins with that.
+        // The first byte of a length is 0 up to 16 MiB, and no message begins with a 0.
         if let Some((length, rest)) = head.split_first_chunk::<4>()
             && (u32::from_be_bytes(*length) == 0 || is_framed(rest))
         {
