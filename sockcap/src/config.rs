@@ -134,7 +134,7 @@ fn with_switches(command: Command) -> Command {
     command.mut_args(switch).mut_subcommands(with_switches)
 }
 
-/// The commands that the command line names, from the program down, each with its matches.
+/// The commands that the command line names, the outermost first, each with its matches.
 fn command_levels<'a>(
     command: &'a Command,
     given: &'a ArgMatches,
