@@ -115,8 +115,8 @@ impl<'a> DelaysOf<'a> {
     }
 }
 
-/// The name of the sender with its port. Responses are distinguished by their source port, so it is
-/// part of the name.
+/// The name of the sender with its port. Responses are distinguished by their source port, so the
+/// port is part of the name.
 fn with_port(hop: &HopDelays) -> String {
     match hop.src_port.as_str() {
         "" | "*" => hop.src.clone(),

@@ -39,7 +39,7 @@ pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
     notes
 }
 
-/// Messages that were left out, as their sender also received them.
+/// Note about messages that were left out, as their sender also received them.
 fn internal_note(found: &Reconciliation) -> UnseenNote {
     let what_sent = if unplaced_count(found) == 1 {
         "of a process to itself"
@@ -59,8 +59,8 @@ fn unplaced_count(found: &Reconciliation) -> u64 {
     found.internal.messages.saturating_sub(found.internal_in_trace().messages)
 }
 
-/// Everything that could not be seen or matched, each with its count, and activities of the
-/// recorded system itself that leave messages with one end.
+/// Notes about everything that could not be seen or matched, each with a count, and activities of
+/// the recorded system itself that leave messages with one end.
 pub(crate) fn all_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     let mut notes = gap_notes(found, usize::MAX);
     notes.extend(log_notes(found));
@@ -85,7 +85,7 @@ pub(crate) fn all_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     notes
 }
 
-/// The capture gaps of programs. At most `most` programs are named.
+/// Notes about the capture gaps of programs. At most `most` programs are named.
 fn gap_notes(found: &Reconciliation, most: usize) -> Vec<UnseenNote> {
     let mut notes = Vec::new();
     let (named, others) = found.holes.split_at(found.holes.len().min(most));
@@ -113,7 +113,7 @@ fn log_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     notes
 }
 
-/// Connections that are left out, as they were open before the recording.
+/// Notes about connections that are left out, as they were open before the recording.
 fn unplaced_notes(found: &Reconciliation) -> Vec<UnseenNote> {
     let why = "left out: open before the recording, with an uncertain position; to";
     notes_by_cause(&found.unplaced_streams, STREAM, why)

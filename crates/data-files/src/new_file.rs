@@ -18,7 +18,8 @@ use crate::tuning::NAME_BYTES;
 /// Separates a file's final name from the random part of its temporary name.
 const UNFINISHED: &str = ".unfinished-";
 
-/// A file that is being written. If it is dropped, nothing is left.
+/// A file that is being written. If this struct is dropped before the file is committed, no file is
+/// left.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,

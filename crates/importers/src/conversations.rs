@@ -112,8 +112,8 @@ impl ConversationEnd {
 
 impl ConversationKey {
     /// Key of messages from `from` to `to`, and which of its sides `from` is. If one endpoint is
-    /// not known, the other one is ignored: it may be the sender's in every row, and the two
-    /// directions would have nothing in common.
+    /// not known, the other one is ignored: the known endpoint may be the sender's in every row,
+    /// and the two directions would have nothing in common.
     pub(crate) fn from_ends(
         scope: ConversationScope,
         from: ConversationEnd,

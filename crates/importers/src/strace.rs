@@ -212,8 +212,8 @@ fn read_head(path: &Path) -> Result<StraceHead, Error> {
     }
 }
 
-/// Thread of the first lines, if strace wrote to the terminal: it names threads only once there are
-/// several, and then the first thread is the one that is not another's child.
+/// Thread of the first lines, if strace wrote to the terminal: strace names threads only once there
+/// are several, and then the first thread is the one that no other thread has created.
 fn first_thread(path: &Path) -> std::io::Result<Option<u32>> {
     if lines::thread_of(path).is_some() {
         return Ok(None);

@@ -80,7 +80,7 @@ pub(crate) const SWEEP_NS: i64 = 5_000_000_000;
 /// Maximum number of connections, and of datagram sockets, that are followed at the same time: some
 /// 100 MiB.
 pub(crate) const MAX_FOLLOWED: usize = 1 << 18;
-/// Maximum number of addresses; packets of more are counted and left out.
+/// Maximum number of addresses; packets of further addresses are counted and left out.
 pub(crate) const MAX_ADDRESSES: usize = 1 << 18;
 /// Maximum number of pairs of a client and a service that are remembered for a sniffer.
 pub(crate) const MAX_CALLS: usize = 1 << 19;
@@ -204,8 +204,8 @@ pub(crate) const MAX_FOLDER_DEPTH: u32 = 4;
 /// look like the beginning of a packet, so one cut is not enough. Chosen, not measured.
 pub(crate) const MAX_CUTS_OF_A_STREAM: usize = 3;
 
-/// Maximum number of CTF streams that are read at the same time if each is read separately: as many
-/// programs and pipes. Chosen, not measured.
+/// Maximum number of CTF streams that are read at the same time if each is read separately: each
+/// takes a program and a pipe. Chosen, not measured.
 pub(crate) const STREAMS_AT_ONCE: usize = 64;
 
 /// Size of the events of a batch on their way to the table, in bytes. Chosen, not measured.

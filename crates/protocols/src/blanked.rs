@@ -48,7 +48,7 @@ fn blanking_does_not_change_operations() {
     }
 }
 
-/// Lengths of the headers that receivers read first, before the rest of a message.
+/// Lengths in bytes of the headers that receivers read first, before the rest of a message.
 const HEADS: [(&str, usize); 7] = [
     ("dns", 2),
     ("fastcgi", 8),

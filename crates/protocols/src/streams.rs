@@ -316,7 +316,8 @@ impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
         }
         let (_, stream) = self.parser_and_stream(speaker);
         let begins = M::SNIPPETS_BEGIN_MESSAGES && stream.bytes.is_empty() && stream.skip == 0;
-        // A turn with fewer bytes than the limit was kept as a whole, so the next one follows it.
+        // A turn with fewer bytes than the limit was kept as a whole, so the next turn of the side
+        // follows it.
         let follows = turn && !M::SNIPPETS_BEGIN_MESSAGES && stream.of_turn < KEPT_TURN_BYTES;
         let goes_on = piece.continues || begins || follows || !stream.has_begun;
         let gap = piece.datagram || stream.cut || !goes_on;

@@ -84,8 +84,8 @@ impl Step {
         Some(took - self.processor_ns? - self.waits?.sum())
     }
 
-    /// Returns the times from which and until which the caller is occupied with it: those at the
-    /// caller if they were seen, else those at the node.
+    /// Returns the times from which and until which the caller is occupied with the step: the times
+    /// at the caller if they were seen, else the times at the node.
     pub fn span_at_caller(&self) -> (Option<i64>, Option<i64>) {
         (self.caller_begin.or(self.begin), self.caller_end.or(self.end))
     }

@@ -170,7 +170,7 @@ mod tests {
             at_b += is_b(before.src);
         }
         assert!(at_b > 0);
-        // Without the common clock, its times have to be estimated again.
+        // Without times on the common clock, these have to be estimated again.
         let own =
             skew_trace(&trace, &TraceSkew { uncorrected: false, ..uncorrected.clone() }).unwrap();
         assert_eq!((own.send_ts(0), own.recv_ts(0)), (None, None));

@@ -147,7 +147,8 @@ pub(crate) const EVENT_BYTES: usize = 96;
 pub(crate) const MIN_MEASURED: usize = 20;
 
 /// Share of a request's total demand below which demands of its elements count as equal. With 0.3,
-/// an element's additional demand must be a tenth of the request's to make an outlier.
+/// an element's additional demand must be a tenth of the request's demand to make the request an
+/// outlier.
 pub(crate) const MATTERING_SHARE: f64 = 0.3;
 
 /// Maximum number of hand-offs between two messages of a step. Servers have two or three: reader,

@@ -250,8 +250,8 @@ impl LinePlot<'_> {
     }
 }
 
-/// A dot for each message within reach. All are one path of zero-length lines, which round line
-/// ends turn into dots.
+/// A dot for each message within reach. All dots are one path of zero-length lines, which round
+/// line ends turn into dots.
 fn message_dots(plane: &PlotPlane, messages: &[[i64; 2]], sign: f64, reach: f64) -> Markup {
     let near = messages.iter().filter(|message| message[1] as f64 <= reach);
     let path: String = near

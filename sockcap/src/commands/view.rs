@@ -126,7 +126,8 @@ fn open_browser(url: &str) -> Option<BrowserRedirect> {
     redirect.inspect_err(failed).ok()
 }
 
-/// Listens at the requested port or, without one, at the default port or any other.
+/// Listens at the requested port or, if none is requested, at the default port or else at any free
+/// port.
 fn bind_server(port: Option<u16>) -> Result<HttpServer, CommandError> {
     // Through a tunnel a response may take long.
     let patient = |server: HttpServer| server.with_deadline(Duration::from_secs(120));

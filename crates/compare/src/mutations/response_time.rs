@@ -28,7 +28,8 @@ pub struct HopChange {
     pub hop: usize,
     /// Increase of the hop's mean, in nanoseconds.
     pub change: f64,
-    /// Probability of so different samples, adjusted for all hops of the category.
+    /// Probability of samples that differ at least this much, if nothing changed, adjusted for all
+    /// hops of the category.
     pub adjusted: f64,
 }
 

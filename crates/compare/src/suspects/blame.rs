@@ -25,7 +25,8 @@ pub struct SuspectNode {
 type NodeEdge = [NameId; 2];
 
 /// The nodes that this evidence incriminates, the heaviest first. `worse` selects evidence of
-/// slower or failing operations, otherwise of faster ones. Changed behaviour belongs to both.
+/// slower or failing operations, otherwise evidence of faster operations. Evidence of changed
+/// behaviour belongs to both kinds.
 pub fn rank_suspects(
     evidence: &[SiteEvidence],
     sites: &CallSites,

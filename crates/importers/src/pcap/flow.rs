@@ -54,7 +54,7 @@ impl RecentPackets {
         RecentPackets { slots: vec![RecentPacket::default(); COPY_SLOTS] }
     }
 
-    /// Whether `packet` is a copy of a recent one. Without its own IP id it may also be a second
+    /// Whether `packet` is a copy of a recent one. A packet without an IP id may also be a second
     /// packet with the same bytes, unless it is seen elsewhere or in the other direction.
     pub(crate) fn is_copy(&mut self, packet: &Packet, checksum: u32) -> bool {
         let mut hasher = FxHasher::default();

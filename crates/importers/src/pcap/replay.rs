@@ -72,7 +72,7 @@ struct UdpSocketState {
 #[derive(Default)]
 struct TcpConnection {
     halves: [HalfStream; 2],
-    /// Sockets of both ends, if they are this sniffer's and have transferred data.
+    /// Sockets of both ends, if this sniffer times the ends and the sockets have transferred data.
     flows: [Option<FlowRef>; 2],
     /// Whether packets of each end were seen.
     seen: [bool; 2],

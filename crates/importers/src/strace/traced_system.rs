@@ -217,8 +217,8 @@ impl TracedSystem {
         }
     }
 
-    /// Socket of a descriptor, `None` for anything else: from the table, unless its decoration
-    /// contradicts, or otherwise from the decoration.
+    /// Socket of a descriptor, `None` if the descriptor is not a socket: from the table, unless the
+    /// descriptor's decoration contradicts, or otherwise from the decoration.
     pub(super) fn socket_of_descriptor(
         &mut self,
         caller: StraceCaller,

@@ -231,8 +231,8 @@ impl MessageImporter {
         Ok(target.write_message(row.file, message, endpoints, connection, call_id)?)
     }
 
-    /// Times of one end: first and last on its own clock, and the one on the common clock. A
-    /// missing own-clock time is assumed equal to the other one.
+    /// Times of one end: the first and the last time on its own clock, and the time on the common
+    /// clock. A missing own-clock time is assumed equal to the other own-clock time.
     fn read_times<R: Read>(
         &self,
         row: &TableRow<R, COLUMNS>,

@@ -116,7 +116,7 @@ fn a_step_waits_for_its_calls_and_work_wins_over_them() {
     made.add_scheduling(1, &[0, 40, 60], &[22, 45]);
     made.add_event(1, "sockcap/Poll", 41, &[("duration", 20), ("result", 1)]);
     made.add_event(1, "sockcap/FileRead", 60, &[("duration", 18), ("bytes", 5)]);
-    // Two calls overlap, and both are open while it works from 20 to 22 and from 40 to 45.
+    // Two calls overlap, and both are open while the thread works from 20 to 22 and from 40 to 45.
     let calls = [call_step(1, 20, 50), call_step(1, 30, 65)];
     let steps = [root_step(10, 100, 1), calls[0], calls[1]];
     let of = made.sums_of_steps(&steps);

@@ -289,7 +289,7 @@ fn an_event_that_is_posted_at_its_end_has_a_begin() {
     let outcome = joined_with(&schema(text), events, options);
     assert_eq!(outcome.events(0), ["20 disk/Read.begin", "30 s/Work", "50 disk/Read"]);
     assert_eq!(outcome.requests[0].demands.disk_read_bytes, 1024);
-    // If earlier events were joined already, it comes right after them.
+    // If earlier events were joined already, the late event comes right after them.
     let late = join_text(&schema(text), events);
     assert_eq!(late.events(0), ["30 disk/Read.begin", "50 disk/Read"]);
     assert_eq!(late.counts.late, 0);

@@ -142,7 +142,7 @@ impl PerfText {
 }
 
 /// Kind of perf's event: `provider/name` for a tracepoint, `perf/name` for any other. The part
-/// after a second colon tells how it was recorded.
+/// after a second colon states how the event was recorded.
 pub(super) fn kind_of(event: &[u8]) -> String {
     let text = String::from_utf8_lossy(event);
     let mut parts = text.split(':');

@@ -24,8 +24,8 @@ use recovery::RecoveredObject;
 use scalar::JsonScalar;
 use value::AttributeList;
 
-/// Keys of a document with elements that are read one by one: requests have the first two, and
-/// responses of Grafana Tempo the others.
+/// Keys of a document with elements that are read one by one: requests have the first two keys, and
+/// responses of Grafana Tempo the other keys.
 pub(super) const KEYS: &[&str] = &["resourceSpans", "resource_spans", "batches", "trace"];
 
 /// Reads a text: a request, or a `ResourceSpans` from one. Intact parts after damage are read, too.

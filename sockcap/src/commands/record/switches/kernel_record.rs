@@ -54,8 +54,8 @@ impl KernelRecord {
         Some(u64::from_ne_bytes(bytes.try_into().ok()?))
     }
 
-    /// Calls `each` with every thread switch in the record; `processor` is the queue's. Kinds
-    /// without switches are skipped.
+    /// Calls `each` with every thread switch in the record; `processor` is the processor of the
+    /// queue. Kinds without switches are skipped.
     pub(super) fn for_each_switch(&self, processor: u16, each: &mut impl FnMut(ThreadSwitch)) {
         let _ = self.read_switches(processor, each);
     }
