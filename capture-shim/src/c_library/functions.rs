@@ -54,8 +54,8 @@ impl Function {
 }
 
 /// Finds the function of this name in the libraries after this one. While this library is loaded,
-/// the list of all libraries is searched; later the dynamic linker is asked, since libraries come
-/// and go then.
+/// the list of all libraries is searched; later the dynamic linker is asked, since libraries are
+/// opened and closed then.
 ///
 /// # Safety
 /// As for `dlsym`.

@@ -6,7 +6,7 @@
 //! the second part receives the program's call as a closure, since it does not depend on the
 //! arguments. Handlers are only words here: `exports` gives them their meaning.
 
-/// Passes the whole list to the macro `$then`.
+/// Passes the whole list of interposed functions to the macro `$then`.
 macro_rules! interposed {
     ($then:ident) => {
         $then! {

@@ -2,7 +2,7 @@
 //! [`mod@super::interposed`]. `libsockcap.so` does not contain them, so that they cost a program
 //! nothing there (`docs/decisions/0111`).
 
-/// Passes the whole list to the macro `$then`.
+/// Passes the whole list of functions interposed for resources to the macro `$then`.
 macro_rules! interposed_for_resources {
     ($then:ident) => {
         $then! {

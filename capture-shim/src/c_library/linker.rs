@@ -1,8 +1,8 @@
 //! Functions that the library itself calls: functions of the dynamic linker, and some of libc's.
 //!
 //! They are libc's own, found as the library is loaded: if another preloaded library has interposed
-//! them (to count locks or to look up symbols, for example), this library must neither call that
-//! one nor be affected by it.
+//! them (to count locks or to look up symbols, for example), this library must neither call the
+//! other library nor be affected by it.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
@@ -40,7 +40,7 @@ impl OwnFunction {
         if address.is_null() && !ARE_FOUND.load(Relaxed) { self.find() } else { address }
     }
 
-    /// Finds the function. Without libc, none of these exists.
+    /// Finds the function. Without libc, none of the functions exists.
     #[cold]
     fn find(&self) -> *mut c_void {
         #[cfg(not(feature = "injected"))]
@@ -52,7 +52,8 @@ impl OwnFunction {
     }
 }
 
-/// Defines each function as one that returns it, and one function that finds all.
+/// Defines for each name a function that returns libc's function of this name, and one function
+/// that finds all of them.
 macro_rules! own {
     ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
         $(
@@ -130,7 +131,7 @@ pub(crate) unsafe fn find_loaded(file: &CStr) -> *mut c_void {
     }
 }
 
-/// Releases a handle. The library stays loaded for as long as it would without it.
+/// Releases a handle. The library stays loaded for as long as it would without the handle.
 ///
 /// # Safety
 /// As for `dlclose`.

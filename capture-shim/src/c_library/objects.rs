@@ -49,7 +49,7 @@ impl LoadedObject {
     }
 }
 
-/// First address of this library, and the address after its last.
+/// First address of this library, and the address after its last byte.
 pub(crate) fn own_range() -> [usize; 2] {
     let (start, end): (usize, usize);
     // SAFETY: only takes two addresses that the linker defines.

@@ -1,6 +1,6 @@
 //! Interposed functions of TLS libraries: finds the libraries' own ones.
 //!
-//! Such a library may be absent, may be opened later, and may be loaded in two versions (the
+//! A TLS library may be absent, may be opened later, and may be loaded in two versions (the
 //! program's, and one that a module brings). So its function is searched for when it is called, in
 //! the way in which the dynamic linker did for the caller: first in the dependencies of the
 //! caller's library, then after this library. The result is cached for each call site until a
@@ -21,11 +21,11 @@ use crate::tuning::{MAX_TLS_CALLERS, TLS_CALLERS_TRIED};
 /// Function of a TLS library, by name.
 pub(crate) struct TlsFunction {
     name: &'static CStr,
-    /// Number of the function, which tells several functions of one call site apart.
+    /// Number of the function, which distinguishes several functions of one call site.
     number: usize,
-    /// Files that contain it, for when it is found in no other way.
+    /// Files that contain the function, for when it is found in no other way.
     files: &'static [&'static CStr],
-    /// Function that is called if it cannot be found.
+    /// Function that is called if the function cannot be found.
     stand_in: extern "C" fn() -> isize,
 }
 
@@ -35,7 +35,7 @@ const OPENSSL: &[&CStr] = &[c"libssl.so.3", c"libssl.so.1.1", c"libssl.so.10", c
 /// Files of GnuTLS.
 const GNUTLS: &[&CStr] = &[c"libgnutls.so.30"];
 
-/// Files of NSPR, which NSS puts its own layers under.
+/// Files of NSPR, to whose descriptors NSS adds its own layers.
 const NSPR: &[&CStr] = &[c"libnspr4.so"];
 
 /// Stand-in that reports failure by a negative number.
@@ -93,7 +93,7 @@ define! {
 struct CallerFunction {
     /// Call site and function; 0 for none, [`BUSY`] while it is being written.
     key: AtomicUsize,
-    /// Value of [`CLOSED`] when it was searched for.
+    /// Value of [`CLOSED`] when the function was searched for.
     closed: AtomicUsize,
     address: AtomicPtr<c_void>,
 }
@@ -144,7 +144,7 @@ impl TlsFunction {
         self.find_function(caller, key, closed)
     }
 
-    /// Finds the function and stores it under `key`, as of `closed`.
+    /// Finds the function and stores it under `key`, as valid while [`CLOSED`] is `closed`.
     #[cold]
     #[inline(never)]
     fn find_function(&self, caller: *const c_void, key: usize, closed: usize) -> *mut c_void {

@@ -4,8 +4,8 @@ use core::ffi::c_int;
 
 use super::table::{DescriptorKind, DescriptorWord};
 
-/// Nature of a socket, as far as the call that made it determines it. It is needed if the kernel
-/// may not be asked.
+/// Nature of a socket, as far as the call that made the socket determines it. It is needed if the
+/// kernel may not be asked.
 #[derive(Clone, Copy)]
 pub(crate) struct SocketNature {
     /// Address family: `AF_INET` and the like.
@@ -37,8 +37,8 @@ impl SocketNature {
         SocketNature { domain, kind, protocol, ..SocketNature::UNKNOWN }
     }
 
-    /// Whether family and type are those that the kernel would report. It changes the type of some
-    /// other sockets that it makes.
+    /// Whether family and type are what the kernel would report. The kernel changes the type of
+    /// some other sockets that it makes.
     pub(crate) fn has_type(&self) -> bool {
         matches!(self.domain, libc::AF_UNIX | libc::AF_INET | libc::AF_INET6)
             && matches!(self.kind, libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_SEQPACKET)

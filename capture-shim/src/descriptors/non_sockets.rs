@@ -6,7 +6,8 @@ use super::table::DescriptorWord;
 use crate::platform::raw::{self, OwnDescriptor};
 use crate::platform::text::BoundedText;
 
-/// Bit that marks an id made from the descriptor of an eventfd, if the kernel's id is unknown.
+/// Bit that marks an id which was made from the descriptor of an eventfd, since the kernel's id is
+/// unknown.
 const BY_DESCRIPTOR: u32 = 1 << 31;
 
 /// Entry of `fd`; `None` if it is a socket, or if the kernel may not be asked.
@@ -25,7 +26,7 @@ pub(crate) fn classify_descriptor(fd: c_int) -> Option<DescriptorWord> {
     })
 }
 
-/// The kernel's id of the eventfd `fd`, or one made from its descriptor; `None` if it is not an
+/// The kernel's id of the eventfd `fd`, or an id made from its descriptor; `None` if it is not an
 /// eventfd.
 fn eventfd_id(fd: c_int) -> Option<u32> {
     const COUNT: &[u8] = b"eventfd-count:";

@@ -15,27 +15,27 @@ impl RawSocketName {
     /// Absence of a name.
     pub(crate) const NONE: RawSocketName = RawSocketName { bytes: [0; 128], length: 0 };
 
-    /// Name of this end.
+    /// Name of this end of the socket `fd`, from the kernel.
     pub(crate) fn local_name(fd: c_int) -> RawSocketName {
         let mut name = RawSocketName::NONE;
         name.ask_kernel(libc::SYS_getsockname, fd);
         name
     }
 
-    /// Name of the other end, if the socket is connected.
+    /// Name of the other end of the socket `fd`, from the kernel, if the socket is connected.
     pub(crate) fn peer_name(fd: c_int) -> RawSocketName {
         let mut name = RawSocketName::NONE;
         name.ask_peer(fd);
         name
     }
 
-    /// Sets the name to the other end's.
+    /// Sets the name to that of the other end of the socket `fd`, from the kernel.
     pub(crate) fn ask_peer(&mut self, fd: c_int) {
         self.ask_kernel(libc::SYS_getpeername, fd);
     }
 
-    // Written in place: a name returned through several functions would be on the stack several
-    // times.
+    // The name is written in place: a name returned through several functions would be on the stack
+    // several times.
     #[inline(never)]
     fn ask_kernel(&mut self, number: core::ffi::c_long, fd: c_int) {
         let length = raw::socket_name(number, fd, &mut self.bytes).unwrap_or(0);

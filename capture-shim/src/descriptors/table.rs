@@ -62,8 +62,8 @@ pub(crate) struct DescriptorWord(u64);
 #[cfg(feature = "injected")]
 pub(crate) const OTHER: u64 = DescriptorWord::OTHER.0;
 
-/// Bits by which a plain stream is recognised: nothing is recorded but its messages, and its entry
-/// is certain. In the word of a plain stream they are [`PLAIN_STREAM`].
+/// Bits by which a plain stream is recognised, a stream of which nothing but the messages is
+/// recorded and the entry is certain. In the word of a plain stream they are [`PLAIN_STREAM`].
 #[cfg(feature = "injected")]
 pub(crate) const PLAIN_STREAM_BITS: u64 = 0xff
     | DescriptorWord::WATCHED
@@ -71,7 +71,7 @@ pub(crate) const PLAIN_STREAM_BITS: u64 = 0xff
     | DescriptorWord::UNCOUNTED_SEND
     | DescriptorWord::UNCOUNTED_RECEIVE;
 
-/// Value of these bits for a plain stream.
+/// Value of the [`PLAIN_STREAM_BITS`] for a plain stream.
 #[cfg(feature = "injected")]
 pub(crate) const PLAIN_STREAM: u64 = DescriptorKind::Stream as u64;
 
@@ -112,7 +112,7 @@ impl DescriptorWord {
     const CUT: u64 = 1 << 14;
     /// Shift of the low 14 bits of the kernel's id of the socket.
     const COOKIE: u32 = 16;
-    /// Mask of these bits.
+    /// Mask of the bits at [`Self::COOKIE`], shifted down.
     const COOKIES: u16 = (1 << 14) - 1;
     /// Flag: the stream was found already in use.
     const FOUND: u64 = 1 << 31;
@@ -205,7 +205,7 @@ impl DescriptorWord {
         self.0 & DescriptorWord::CUT != 0
     }
 
-    /// The entry, marked as one with split sends, or not.
+    /// The entry, marked as a socket with split sends, or not.
     pub(crate) fn with_cut(self, is_cut: bool) -> DescriptorWord {
         DescriptorWord(self.0 & !DescriptorWord::CUT | if is_cut { DescriptorWord::CUT } else { 0 })
     }
@@ -342,7 +342,7 @@ pub(crate) fn replace_entry(
     word.compare_exchange(old.0, new.0, Relaxed, Relaxed).map(drop).map_err(DescriptorWord)
 }
 
-/// Clears the entry of `fd` and returns what it was.
+/// Clears the entry of `fd` and returns its previous value.
 pub(crate) fn take_entry(fd: c_int) -> DescriptorWord {
     match table_word(fd) {
         // Most entries are zero already, and a load is cheaper than an exchange.
@@ -355,7 +355,7 @@ pub(crate) fn take_entry(fd: c_int) -> DescriptorWord {
 pub(crate) struct LiveFlows([u64; 8]);
 
 impl LiveFlows {
-    /// Whether `flow` is still open. It is one of the sorted `flows` that were queried.
+    /// Whether `flow`, one of the sorted `flows` that were queried, is still open.
     pub(crate) fn contains(&self, flows: &[u32], flow: u32) -> bool {
         let index = flows.partition_point(|other| *other < flow);
         flow != 0
@@ -364,7 +364,7 @@ impl LiveFlows {
     }
 }
 
-/// Set of those `flows` that have a descriptor. `flows` are sorted; those after the first 512 are
+/// Set of the `flows` that have a descriptor. `flows` are sorted; flows after the first 512 are
 /// treated as closed.
 pub(crate) fn live_flows(flows: &[u32]) -> LiveFlows {
     let mut alive = LiveFlows([0; 8]);

@@ -2,10 +2,10 @@
 //! function tables (vtables) that all of them share.
 //!
 //! A `printf` or `fgets` calls the kernel from within libc, past every symbol. But glibc's files
-//! reach their own `read` through a table, which it exports (`_IO_file_jumps`) together with the
-//! functions in it. Words of the tables are replaced only if they are these functions, and while
-//! the process has one thread. If anything differs from the known layout, nothing is changed, and
-//! the transfers of buffered files are not seen, as under musl.
+//! reach their own `read` through a table, which glibc exports (`_IO_file_jumps`) together with the
+//! functions in it. Words of the tables are replaced only if they are the addresses of these
+//! functions, and while the process has one thread. If anything differs from the known layout,
+//! nothing is changed, and the transfers of buffered files are not seen, as under musl.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;

@@ -1,7 +1,7 @@
 //! `dlopen`: prevents libraries from bypassing the hooks.
 //!
 //! A library opened with `RTLD_DEEPBIND` finds libc's functions before ours, and none of its calls
-//! would be seen. The flag is removed, and the log records that. The export ends in a jump, because
+//! would be seen. The flag is removed, and the log records this. The export ends in a jump, because
 //! libc looks at the return address: a library is searched for along the path of its caller.
 
 use core::ffi::{c_int, c_void};

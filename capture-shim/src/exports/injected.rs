@@ -1,10 +1,10 @@
 //! Entries of the library in an image that it is injected into: static programs, and programs with
 //! a runtime that makes its system calls itself, such as Go's.
 //!
-//! Nothing there can be interposed. Instead, the instructions around each system call are replaced
-//! by jumps to stubs (the crate `patching`), which jump to the entries here: one before the system
-//! call, one after it. A hook is written as a function around the program's call, so it runs as a
-//! coroutine on a stack of the thread's own:
+//! Nothing in such an image can be interposed. Instead, the instructions around each system call
+//! are replaced by jumps to stubs (the crate `patching`), which jump to the entries here: one
+//! before the system call, one after it. A hook is written as a function around the program's call,
+//! so it runs as a coroutine on a stack of the thread's own:
 //!
 //! ```text
 //!    program             stub                 stack of the slot

@@ -19,14 +19,14 @@ use crate::state::{self, inherit, lineage, options, settings};
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char) = constructor;
 
-/// Symbol by which copies of the library in one process recognise each other, whichever they are:
-/// another file, or the variant that also records resources.
+/// Symbol by which copies of the library in one process recognise each other, whether they are
+/// other files, or the variant that also records resources.
 #[cfg(not(feature = "injected"))]
 #[unsafe(no_mangle)]
 static sockcap_library: u8 = 0;
 
-/// Whether a copy of the library precedes this one and records the process. It is found by the
-/// symbol search order, so all copies agree, whichever is prepared first.
+/// Whether a copy of the library precedes this one and records the process. The first copy is found
+/// by the symbol search order, so all copies agree, whichever is prepared first.
 fn is_second_copy() -> bool {
     !cfg!(feature = "injected") && !objects::is_first_with(c"sockcap_library")
 }
@@ -35,7 +35,7 @@ fn is_second_copy() -> bool {
 /// were not read before.
 ///
 /// # Safety
-/// To be called by the constructor alone, before the library's first system call.
+/// Only the constructor calls this, before the library's first system call.
 pub(super) unsafe fn take_filters() {
     if !permitted_syscalls::is_active()
         && let Some(text) = environment::find_variable(environment::present_environment(), FILTERS)
@@ -53,7 +53,7 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     unsafe { take_filters() };
     functions::resolve_functions();
     if is_second_copy() {
-        // Each call continues to where it would go without this copy.
+        // Each hook of this copy passes the call to the function that follows it.
         table::disable_table();
         return;
     }

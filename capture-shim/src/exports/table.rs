@@ -1,4 +1,5 @@
-//! Exported symbols that are plain functions. Each passes the program's call to its hook.
+//! Exported symbols that are plain functions. Each passes libc's own function, or a closure that
+//! makes the program's call, to its hook.
 
 use core::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 

@@ -16,9 +16,9 @@
 //!     jmp ------------------------>  record the starting task; what the jump replaced; go on there
 //! ```
 //!
-//! All are found by the names that Rust gives to them. If a name is missing, a table has other
-//! fields, or the function begins with unknown instructions, nothing is changed. If the function
-//! passes something other than a task, it is ignored from then on.
+//! The places are found by the names that Rust gives to them. If a name is missing, a table has
+//! other fields, or the function begins with unknown instructions, nothing is changed. If the
+//! function that takes up a task is passed something other than a task, it is ignored from then on.
 
 mod entries;
 mod instructions;

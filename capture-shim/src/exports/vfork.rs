@@ -14,7 +14,7 @@ use crate::state::inherit;
 extern "C" fn before_vfork() -> *const c_void {
     unseen::collect_notes();
     log::set_aside();
-    // Releases the mapping of the last child: this one may need the place.
+    // Releases the mapping of the previous child: the new child may need the place for its own.
     inherit::reclaim_mapping();
     functions::vfork.address().cast()
 }

@@ -1,8 +1,8 @@
-//! Adoption of sockets: asks the kernel what a descriptor is, numbers its flow, and logs both.
+//! Adoption of sockets: asks the kernel what a descriptor is, numbers its flow, and logs kind and
+//! number.
 //!
 //! Descriptors come from many sources (inherited, passed by another process, made out of the
-//! library's sight), so this runs for each at its first use, in addition to the calls that make
-//! sockets.
+//! library's sight), so each is adopted at its first use, unless the call that made it was seen.
 
 use core::ffi::c_int;
 
@@ -34,7 +34,7 @@ pub(crate) fn adopt_socket(
 }
 
 /// Numbers another flow of a socket with an ended connection. The new flow is logged without the
-/// kernel's id, by which both would be treated as the same.
+/// kernel's id of the socket, by which both flows would be treated as the same.
 pub(crate) fn adopt_again(writer: RecordWriter, fd: c_int) -> DescriptorWord {
     number_flow(writer, fd, FlowOrigin::Socket, 0, false, &SocketNature::UNKNOWN)
 }
@@ -184,7 +184,8 @@ pub(crate) fn keep_if_selected(
 ) -> bool {
     let stays = !recording_options().filters_ports() || has_selected_port(local, peer);
     if !stays {
-        // This fails if the descriptor was closed meanwhile, and then there is nothing to do.
+        // The replacement fails if the descriptor was closed meanwhile; then there is nothing to
+        // do.
         let _ = table::replace_entry(writer.state(), fd, entry, DescriptorWord::OTHER);
     }
     stays

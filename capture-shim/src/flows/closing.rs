@@ -10,7 +10,7 @@ use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
 use crate::log::{self, LogStanding, RecordWriter};
 use crate::platform::clock;
 
-/// Clears the entry of a descriptor that is about to be closed, or was closed, and logs that.
+/// Clears the entry of a descriptor that is about to be closed, or was closed, and logs the close.
 pub(crate) fn forget_descriptor(fd: c_int) {
     match log::log_standing() {
         LogStanding::Writes(writer) => log_closed(writer, fd, table::take_entry(fd)),
@@ -31,7 +31,7 @@ pub(crate) fn log_closed(writer: RecordWriter, fd: c_int, entry: DescriptorWord)
     }
 }
 
-/// Clears the table entry of `fd`, which the kernel just allocated; negative for none.
+/// Clears the table entry of `fd`, which the kernel just allocated; `fd` is negative for none.
 #[inline(always)]
 pub(crate) fn clear_reused(fd: c_int) {
     if fd >= 0 && table::get_entry(fd) != DescriptorWord::UNKNOWN {

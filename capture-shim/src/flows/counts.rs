@@ -2,9 +2,9 @@
 //! of a message by counting bytes from the stream's first one, and only the kernel knows how many
 //! preceded the library.
 //!
-//! They are queried before the first transfer of each direction, since until then a call that began
-//! before the library was loaded may still move bytes, and once more when the descriptor is closed:
-//! there the two counts agree if no byte went unseen.
+//! The counts are queried before the first transfer of each direction, since until then a call that
+//! began before the library was loaded may still move bytes, and once more when the descriptor is
+//! closed: then the kernel's and the library's count agree if no byte went unseen.
 
 use core::ffi::c_int;
 
@@ -49,7 +49,7 @@ fn resolve_counted_slow(fd: c_int, entry: DescriptorWord, direction: Direction) 
     const CHANGES: usize = 8;
     for _ in 0..CHANGES {
         let Some(counted) = entry.as_counted(direction) else { break };
-        // Before another thread continues with a transfer of its own.
+        // The count is logged before another thread continues with a transfer of its own.
         let now = clock::current_ticks();
         let before = kernel_count(fd, direction);
         match table::replace_entry(writer.state(), fd, entry, counted) {
@@ -64,8 +64,8 @@ fn resolve_counted_slow(fd: c_int, entry: DescriptorWord, direction: Direction) 
     entry
 }
 
-/// Clears the entry of a descriptor that is about to be closed, and logs that, after the counts of
-/// a stream that was found in use; negative for none.
+/// Clears the entry of `fd`, which is about to be closed, and logs the close, after the counts of a
+/// stream that was found in use. `fd` is negative for none.
 #[inline(always)]
 pub(crate) fn log_final_and_forget(fd: c_int) {
     let entry = table::get_entry(fd);

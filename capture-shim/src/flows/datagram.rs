@@ -1,8 +1,8 @@
 //! Datagrams: size, checksum and peer of each, whichever call moved it.
 //!
 //! The checksum identifies a datagram at the other end, where order and number prove nothing. It is
-//! computed from the caller's own buffers after the call, so it delays nothing that others wait
-//! for.
+//! computed from the caller's own buffers after the call, so it delays nothing that other processes
+//! wait for.
 
 use core::ffi::c_int;
 
@@ -173,7 +173,7 @@ unsafe fn is_selected(
     adopt::keep_if_selected(writer, fd, entry, &RawSocketName::local_name(fd), &peer)
 }
 
-/// Logs a datagram that was received, or those that the kernel has joined, or the end of a
+/// Logs a datagram that was received, or the datagrams that the kernel has joined, or the end of a
 /// connection that preserves message boundaries.
 ///
 /// # Safety
@@ -225,7 +225,7 @@ pub(crate) unsafe fn log_received(
 /// CRC-32 of the first `bytes` bytes in `buffers`, or of all bytes if there are fewer.
 ///
 /// # Safety
-/// The buffers are readable that far.
+/// The buffers are readable for `bytes` bytes, or up to their end.
 #[inline(always)]
 unsafe fn checksum_of(buffers: CallBuffers, bytes: usize) -> u32 {
     let mut sum = 0;
@@ -247,7 +247,8 @@ unsafe fn checksum_of(buffers: CallBuffers, bytes: usize) -> u32 {
     sum
 }
 
-/// CRC-32 of `bytes` bytes after the first `skipped` ones, or of all that exist.
+/// CRC-32 of `bytes` bytes after the first `skipped` ones, or of all bytes after them if there are
+/// fewer.
 ///
 /// # Safety
 /// As for [`checksum_of`].

@@ -14,7 +14,7 @@ use crate::log::{self, LogStanding};
 use crate::platform::clock;
 
 /// Notes that `new`, which was another descriptor until now, is a duplicate of `old`. The kernel
-/// closed the former one silently.
+/// closed the former descriptor silently.
 pub(crate) fn log_replaced(old: c_int, new: c_int) {
     if new >= 0 && new != old {
         if table::get_entry(new) != DescriptorWord::UNKNOWN {
@@ -31,8 +31,8 @@ pub(crate) fn log_duplicated(old: c_int, new: c_int) {
     }
     let writer = match log::log_standing() {
         LogStanding::Writes(writer) => writer,
-        // Making a descriptor is not using it. The kernel will be asked what it is at its first
-        // use.
+        // Making a descriptor is no use of it. At its first use, the kernel will be asked what it
+        // is.
         LogStanding::Silent(_) => {
             table::take_entry(new);
             return;

@@ -67,7 +67,7 @@ pub(super) fn begin_following(fd: c_int, flow: u32, found: bool) {
     });
 }
 
-/// Locks the direction of a transfer, and notes its call.
+/// Locks the direction of a transfer, and notes the transfer's call.
 #[inline(always)]
 fn take_direction(
     followed: &'static FollowedFlow,
@@ -246,7 +246,7 @@ unsafe fn continue_walk(moved: &WatchedTransfer, taken: TakenDirection, count: u
     }
 }
 
-/// Record header of a run that came with the transfer.
+/// Record header of a run of bytes of the transfer.
 #[inline(always)]
 fn snippet_header(moved: &WatchedTransfer, run: &SnippetRun) -> SnippetHeader {
     let StreamTransfer { direction, flow, ticks, .. } = moved.transfer;
@@ -333,7 +333,7 @@ pub(super) fn pass_transfer(moved: &StreamTransfer) {
 /// Writes the first bytes of a datagram to the log.
 ///
 /// # Safety
-/// The buffers are readable up to the end of the datagram, or up to their own.
+/// The buffers are readable up to the end of the datagram, or up to their own end.
 pub(super) unsafe fn keep_datagram(
     writer: RecordWriter,
     moved: &StreamTransfer,
@@ -354,7 +354,7 @@ pub(super) unsafe fn keep_datagram(
     let first = unsafe { buffers.first_slice(length) };
     let first = first.get(..length).unwrap_or(first);
     let Some(question) = DatagramQuestion::parse(first) else {
-        // Not of a protocol with named datagrams.
+        // The protocol has no datagrams that are identified by their bytes.
         return sink.put_ranges(run, &turns::BLANKS, slice::from_ref(&(0..length)));
     };
     sink.begin_run(run);

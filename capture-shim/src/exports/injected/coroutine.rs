@@ -20,12 +20,12 @@ use crate::state::slot::{self, Slot};
 /// left, the program's call is made without a hook.
 const ROOM: usize = 128 * 1024;
 
-/// Kernel errors are the numbers from here to -1.
+/// Lowest result of a system call that is an error; the highest is -1.
 const FIRST_ERROR: i64 = -4095;
 
 /// Runs the hook of a system call made by C code, or by Go code if the goroutine is not known, and
-/// ends with the value for `rax`: the result, or the number of a call that is still to be made. It
-/// is jumped to, and does not return: see [`syscall::ByNumber`].
+/// ends with the value for `rax`: the result, or the number of a call that is still to be made. An
+/// entry jumps to this function, which does not return: see [`syscall::ByNumber`].
 pub(super) unsafe extern "C" fn enter(frame: &mut Frame) -> ! {
     frame.goroutine = Goroutine { number: 0, creator: 0 };
     // SAFETY: as the caller guarantees.
@@ -75,7 +75,8 @@ fn run_hook(frame: &mut Frame) -> i64 {
     // SAFETY: the program's own call with its arguments.
     let result = unsafe {
         match number {
-            // With the program's own arguments, though `fork` has none: the child still has them.
+            // The call has the program's own arguments, though `fork` has none: the child still has
+            // them.
             libc::SYS_fork | libc::SYS_clone => {
                 if number == libc::SYS_clone {
                     rights::keep_ways(a as i32);
@@ -174,7 +175,7 @@ fn learn_alternate_stack(slot: &Slot, address: i64) {
     slot.alternate_length.store(if is_off { 0 } else { new.ss_size }, Relaxed);
 }
 
-/// The program's own call. An error is -1 and in `errno`. If a hook makes several calls, the
+/// Way to the program's own call. An error is -1 and in `errno`. If a hook makes several calls, the
 /// program makes the first one.
 struct ProgramRoute;
 

@@ -9,7 +9,8 @@ use crate::hooks::processes;
 use crate::log::keep;
 use crate::state::{self, slot::Slot};
 
-/// Offsets by which the injector finds waiting hooks, in the order of the fields of its `Waiting`.
+/// Offsets by which the injector finds waiting hooks, in the order of the fields of its
+/// `HookOffsets`.
 #[unsafe(no_mangle)]
 static sockcap_waiting: [u64; 13] = [
     offset_of!(Slot, owner) as u64,

@@ -3,7 +3,7 @@
 use crate::state::goroutine::Goroutine;
 
 /// Registers of the program at a system call, on the stack of the slot, and the state that the hook
-/// needs to resume. The entries write and read it by its offsets.
+/// needs to resume. The entries write and read the fields by their offsets.
 #[repr(C, align(16))]
 pub(super) struct Frame {
     /// `xmm0` to `xmm15`.
@@ -14,8 +14,8 @@ pub(super) struct Frame {
     pub(super) before: *mut Frame,
     /// Goroutine that makes the call.
     pub(super) goroutine: Goroutine,
-    /// Cycle counter before the call, and the descriptor's entry, of a transfer without a coroutine
-    /// (`streams.rs`).
+    /// Value of the cycle counter before the call of a transfer without a coroutine (`streams.rs`),
+    /// and the descriptor's entry.
     pub(super) begin: u64,
     pub(super) entry: u64,
     /// Whether the hook has left for the program's system call.

@@ -1,9 +1,9 @@
 //! Goroutines as Go's runtime represents them: the structures `g` and `m`, with field offsets that
 //! differ between versions.
 //!
-//! The patcher that puts the library into a program writes down the offsets, if the version is
-//! known. Values read there count from the first call of the main goroutine on, which has the
-//! number 1, and only as long as it is the only one of that number.
+//! The patcher that puts the library into a program writes the offsets into the library, if the
+//! version is known. Values at these offsets count from the first call of the main goroutine on,
+//! which has the number 1, and only as long as no other goroutine has this number.
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -77,7 +77,7 @@ unsafe fn read_bounded_word(structure: usize, offset: &AtomicU64, beyond: usize)
     unsafe { ptr::with_exposed_provenance::<u64>(address).read_volatile() }
 }
 
-/// Field of a structure of the runtime.
+/// Word of a structure of the runtime at a field.
 ///
 /// # Safety
 /// As for [`read_bounded_word`].
@@ -141,7 +141,7 @@ unsafe fn read_goroutine(address: usize) -> Goroutine {
 }
 
 /// Goroutine at an address, in the rare cases: the main goroutine itself, a goroutine that comes
-/// before the main one is known, and none.
+/// before the main goroutine is known, and no goroutine.
 ///
 /// # Safety
 /// A goroutine is at the address.
@@ -162,8 +162,8 @@ unsafe fn goroutine_at_slow(address: usize) -> Goroutine {
     }
 }
 
-/// Main goroutine, at this address. If it was at another address before, there is none, and no
-/// others from then on.
+/// Main goroutine, at this address. If it was at another address before, neither the main goroutine
+/// nor any other counts from then on.
 fn main_goroutine(address: usize, creator: u64) -> Goroutine {
     let before = MAIN.compare_exchange(UNKNOWN, address, Relaxed, Relaxed);
     if before.is_err_and(|main| main != address) {
@@ -187,7 +187,8 @@ pub(super) extern "C" fn ready(caller: usize, woken: usize) {
     let (current, woken, is_new) = unsafe {
         let thread = read_word(caller, &FIELDS.thread) as usize;
         let current = read_word(thread, &FIELDS.current) as usize;
-        // A timer or another event from outside, or a goroutine that only yields to others.
+        // A timer or another event from outside, or a goroutine that only yields to others: no
+        // goroutine woke the other.
         if current == 0 {
             return;
         }

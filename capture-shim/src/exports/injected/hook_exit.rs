@@ -85,8 +85,8 @@ pub(super) unsafe fn leave(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
     leave!(frame, words, "")
 }
 
-/// As for [`leave()`], with the program's vector registers: for a system call that also returns in
-/// a child, in which memory no hook waits.
+/// Goes back to the program as [`leave()`] does, with the program's vector registers: for a system
+/// call that also returns in a child, in whose memory no hook waits.
 ///
 /// # Safety
 /// As for [`leave()`].

@@ -2,8 +2,8 @@
 //! ready.
 //!
 //! A thread is identified by its FS base, the address of its control block. A block is reused after
-//! its thread has ended, and then its slot is, too. A child with a copy of the memory finds all of
-//! this wiped.
+//! its thread has ended, and then its slot is, too. In a child with a copy of the memory, the slots
+//! and their table are wiped.
 
 use core::ffi::c_int;
 use core::mem::offset_of;
@@ -148,7 +148,7 @@ unsafe fn begin_slot(slot: *mut Slot, owner: usize) {
     new.stack_length.store(LENGTH - size_of::<Slot>().next_multiple_of(4096), Relaxed);
     new.floor.store(end, Relaxed);
     new.allow_ready_at_first();
-    // Set before the thread had its slot, or inherited by `fork`.
+    // The alternate stack was set before the thread had its slot, or inherited by `fork`.
     if let Some(stack) = raw::alternate_stack() {
         new.alternate.store(stack.ss_sp.addr(), Relaxed);
         new.alternate_length.store(stack.ss_size, Relaxed);
@@ -159,9 +159,10 @@ unsafe fn begin_slot(slot: *mut Slot, owner: usize) {
 /// Reassigns the slot to the calling thread, if it belonged to another one that has ended.
 ///
 /// A thread begins with its creator's GS base. If the creator has made no call since its own
-/// beginning, that is in turn its creator's slot, and so on. So a thread may begin with the slot of
-/// an ended thread, and with the same control block. Everything in the slot then describes the
-/// ended thread, above all where its signal stack is. Each thread of Go comes here as it begins.
+/// beginning, its GS base is the one of its own creator, and so on. So a thread may begin with the
+/// slot of an ended thread, and with the same control block. Everything in the slot then describes
+/// the ended thread, above all where its signal stack is. Each thread of Go calls this function as
+/// it begins.
 pub(super) fn take_over(slot: &Slot) {
     let known = slot.thread.tid.load(Relaxed);
     // The child of a `vfork` runs on its parent's slot.
@@ -176,7 +177,7 @@ pub(super) fn take_over(slot: &Slot) {
 }
 
 /// Leaves the calling thread without hooks for good, since another thread is about to have its FS
-/// base, and so its slot. The calls of both are counted as lost.
+/// base, and so its slot. The calls of both threads are counted as lost.
 pub(super) fn give_up(slot: &Slot) {
     let owner = slot.owner.swap(NOBODY, Relaxed);
     if let Some(entry) = find_entry(owner) {
@@ -184,7 +185,7 @@ pub(super) fn give_up(slot: &Slot) {
     }
 }
 
-/// Returns the number of unhooked system calls that were not recorded yet, and resets it.
+/// Returns the number of unhooked system calls that were not recorded yet, and resets the number.
 pub(super) fn take_skipped() -> u64 {
     let table = TABLE.load(Acquire);
     let mut count = UNATTENDED.swap(0, Relaxed);

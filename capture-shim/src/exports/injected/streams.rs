@@ -1,8 +1,8 @@
 //! Transfers on streams, which are most calls on sockets: they use no coroutine.
 //!
 //! Before the call, only the descriptor and the clock are read, and both are kept in the frame,
-//! which waits like that of any hook. After the call it is passed to [`ended`]. Only there are the
-//! vector registers saved, and the program's other registers are still unchanged.
+//! which waits like the frame of any hook. After the call the frame is passed to [`ended`]. Only
+//! there are the vector registers saved, and the program's other registers are still unchanged.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -32,7 +32,7 @@ const RECEIVES: u64 = short_path::bit_set([libc::SYS_read, libc::SYS_readv, libc
 /// Numbers of calls with a vector of buffers, a bit each.
 const VECTORS: u64 = short_path::bit_set([libc::SYS_readv, libc::SYS_writev]);
 
-/// Flags with which `sendto` and `recvfrom` do the same on a stream as `write` and `read`.
+/// Flags with which `sendto` and `recvfrom` have the effect of `write` and `read` on a stream.
 pub(super) const USUAL_FLAGS: c_int =
     libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_MORE;
 
@@ -40,7 +40,8 @@ pub(super) const USUAL_FLAGS: c_int =
 #[unsafe(link_section = ".data.often_read")]
 pub(super) static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// [`Frame::has_left`] of a transfer of C code, and of one at which `r14` holds the goroutine.
+/// Values of [`Frame::has_left`] for a transfer of C code, and for a transfer at which `r14` holds
+/// the goroutine.
 pub(super) const OF_THREAD: u64 = 1;
 pub(super) const OF_GOROUTINE: u64 = 2;
 
@@ -101,7 +102,7 @@ macro_rules! leave_for_transfer {
 }
 pub(super) use leave_for_transfer;
 
-/// Out-of-line part of these instructions, for calls with flags.
+/// Out-of-line part of [`leave_for_transfer`], for calls with flags.
 macro_rules! leave_for_transfer_apart {
     () => {
         concat!("22:\n", "test r10d, {unusual_flags}\n", "jnz 20b\n", "jmp 21b\n",)
@@ -135,7 +136,7 @@ macro_rules! go_on_with_transfer {
 }
 pub(super) use go_on_with_transfer;
 
-/// Out-of-line part of these instructions, for a transfer of C code.
+/// Out-of-line part of [`go_on_with_transfer`], for a transfer of C code.
 macro_rules! go_on_with_transfer_apart {
     () => {
         concat!(
@@ -167,8 +168,8 @@ pub(super) unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i6
     unsafe { log_transfer(frame, result, goroutines::goroutine_at(r14 as usize)) }
 }
 
-/// Logs a transfer of a goroutine. Nearly all are written immediately, by as few instructions as
-/// possible: after a system call none of them is in the processor's first-level cache.
+/// Logs a transfer of a goroutine, in nearly all cases immediately and by as few instructions as
+/// possible: after a system call no instruction is in the processor's first-level cache.
 ///
 /// # Safety
 /// The frame belongs to a transfer of the program, which has just ended with this result.
@@ -194,7 +195,7 @@ unsafe fn log_transfer(frame: &mut Frame, result: i64, goroutine: Goroutine) -> 
     result
 }
 
-/// Logs any other transfer: one in a longer form, the end of a stream, and one that failed.
+/// Logs a transfer in a longer form, the end of a stream, or a failed transfer.
 ///
 /// # Safety
 /// As for [`log_transfer`].

@@ -7,10 +7,10 @@ use core::sync::atomic::AtomicUsize;
 use super::task;
 use crate::tuning::{MAX_TASK_KINDS, MAX_TASK_WAKES};
 
-/// Original poll functions of each kind of task, by the number that the entry passes.
+/// Original poll function of each kind of task, by the number that the entry passes in `eax`.
 pub(super) static POLLS: [AtomicUsize; MAX_TASK_KINDS] =
     [const { AtomicUsize::new(0) }; MAX_TASK_KINDS];
-/// Original wake functions of tasks, by the number that the entry passes.
+/// Original wake functions of tasks, by the number that the entry passes in `eax`.
 pub(super) static WAKES: [AtomicUsize; MAX_TASK_WAKES] =
     [const { AtomicUsize::new(0) }; MAX_TASK_WAKES];
 
@@ -129,7 +129,7 @@ unsafe extern "C" fn wake() {
 /// Records the start of the task that `rsi` should hold, and resumes at `r11`.
 ///
 /// # Safety
-/// To be jumped to from the beginning of a function that takes up a task, alone.
+/// Only the beginning of a function that takes up a task jumps to this.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn start() {
     naked_asm!(

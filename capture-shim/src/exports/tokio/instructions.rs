@@ -3,8 +3,8 @@
 /// Length of a near jump, in bytes.
 pub(super) const NEAR: usize = 5;
 
-/// Number of bytes of the first instructions that together have room for a jump, if all of them can
-/// be moved: they neither jump nor depend on their address.
+/// Length in bytes of the first instructions that together are as long as a near jump, if all of
+/// them can be moved: they neither jump nor depend on their address.
 pub(super) fn movable_length(code: &[u8]) -> Option<usize> {
     let mut length = 0;
     while length < NEAR {

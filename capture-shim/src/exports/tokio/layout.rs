@@ -9,7 +9,7 @@ use crate::platform::symbols::ConstantsRange;
 
 /// First address of the range that the dynamic linker has written, which contains all tables.
 static START: AtomicUsize = AtomicUsize::new(0);
-/// End of that range.
+/// End of the range that begins at [`START`].
 static END: AtomicUsize = AtomicUsize::new(0);
 
 /// Index of the table word with the offset of the scheduler within a task, in bytes. The next word
@@ -44,7 +44,7 @@ pub(super) fn number_offset(table: usize) -> Option<usize> {
     (is_known && number < FURTHEST && number.is_multiple_of(WORD)).then_some(number)
 }
 
-/// Word of the range that the dynamic linker has written.
+/// Word at `address`, if it is in the range that the dynamic linker has written.
 pub(super) fn constant_word(address: usize) -> Option<usize> {
     let is_within = address >= START.load(Relaxed)
         && address.checked_add(WORD)? <= END.load(Relaxed)

@@ -52,8 +52,8 @@ fn replace_each(
     has_changed
 }
 
-/// Writes a word of the range that the dynamic linker has written, and makes it read-only again if
-/// it was.
+/// Writes a word of the range that the dynamic linker has written, and makes its page read-only
+/// again if it was.
 fn write_constant(address: usize, word: usize, protected_end: usize) -> bool {
     let page = address & !(PAGE - 1);
     let is_protected = address < protected_end;

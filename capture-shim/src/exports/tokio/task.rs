@@ -48,14 +48,14 @@ pub(super) extern "C" fn started(task: usize, function: usize) {
 }
 
 /// Functions that take up started tasks, each by the address at which it resumes, with [`WRONG`] if
-/// it first passed something other than a task. If a compiler knows all callers of a function, it
-/// may pass other arguments than the source has; it then does so each time.
+/// it was first passed something other than a task. If a compiler knows all callers of a function,
+/// it may pass other arguments than the source has; it then does so each time.
 static KNOWN: [AtomicUsize; MAX_TASK_STARTERS] = [const { AtomicUsize::new(0) }; MAX_TASK_STARTERS];
-/// Bit of a function that passes something else; no address of ours has it.
+/// Bit of a function that is passed something other than a task; no address of a program has it.
 const WRONG: usize = 1 << 63;
 
-/// Whether the function that resumes at `function` passes tasks, judged by `task`, which may be
-/// anything.
+/// Whether the function that resumes at `function` is passed tasks, judged by its argument `task`,
+/// which may be anything.
 fn hands_over_tasks(function: usize, task: usize) -> bool {
     for known in &KNOWN {
         let mut word = known.load(Relaxed);

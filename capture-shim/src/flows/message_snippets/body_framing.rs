@@ -17,7 +17,7 @@ pub(super) enum BodyFraming {
     Frames,
 }
 
-/// Facts of a head so far, which decide what follows it. All of it may be zeros.
+/// Facts of a head so far, which decide what follows it. All fields may be zeros.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct HeaderFacts {

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize
 
 use snippets::TurnContext;
 
-/// Facts of a flow that both directions write and read. All of it may be zeros.
+/// Facts of a flow that both directions write and read. All fields may be zeros.
 #[repr(C)]
 pub(super) struct FlowConversation {
     /// Number of requests with heads that have passed.
@@ -28,7 +28,7 @@ pub(super) struct FlowConversation {
     context: AtomicU8,
     /// Whether a direction had TLS records.
     is_encrypted: AtomicBool,
-    /// TLS library session that carries its plain text over the flow; 0 for none.
+    /// Address of the TLS library's session that encrypts its plain text for the flow; 0 for none.
     session: AtomicUsize,
 }
 
@@ -57,7 +57,7 @@ impl FlowConversation {
         begins
     }
 
-    /// Counts a request.
+    /// Counts a request. `is_bodiless` is whether its response has no body.
     pub(super) fn count_request(&self, is_bodiless: bool) {
         let number = self.requests.load(Relaxed);
         let bit = 1 << (number % 64);
@@ -66,8 +66,8 @@ impl FlowConversation {
         self.requests.store(number.wrapping_add(1), Release);
     }
 
-    /// Counts a response. Returns whether it has no body because of its request; `None` if the
-    /// request is not known.
+    /// Counts a response. Returns whether the response has no body because of its request; `None`
+    /// if the request is not known.
     pub(super) fn count_response(&self) -> Option<bool> {
         let number = self.answers.load(Relaxed);
         let lag = self.requests.load(Acquire).wrapping_sub(number);
@@ -123,12 +123,12 @@ impl FlowConversation {
         self.context.store(context.to_word(), Relaxed);
     }
 
-    /// Notes TLS records.
+    /// Notes that a direction had TLS records.
     pub(super) fn note_encryption(&self) {
         self.is_encrypted.store(true, Relaxed);
     }
 
-    /// Whether there were TLS records.
+    /// Whether a direction had TLS records.
     pub(super) fn is_encrypted(&self) -> bool {
         self.is_encrypted.load(Relaxed)
     }
@@ -138,14 +138,15 @@ impl FlowConversation {
         self.session.load(Relaxed) != 0
     }
 
-    /// Whether its plain text may belong to `session`: it does, or it has no session so far.
+    /// Whether the flow's plain text may belong to `session`: it does, or the flow has no session
+    /// so far.
     pub(super) fn may_be_plain_of(&self, session: usize) -> bool {
         let known = self.session.load(Relaxed);
         self.is_encrypted() && (known == 0 || known == session)
     }
 
-    /// Whether its plain text belongs to `session`. A flow without a session is assigned to it.
-    /// Earlier bytes then belong to another conversation.
+    /// Whether the flow's plain text belongs to `session`. A flow without a session is assigned to
+    /// `session`. Earlier bytes then belong to another conversation.
     pub(super) fn is_plain_of(&self, session: usize) -> bool {
         if !self.may_be_plain_of(session) {
             return false;

@@ -44,13 +44,13 @@ enum WalkStage {
     Hidden,
 }
 
-/// Place of a byte in a transfer.
+/// Position of a byte in a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct TransferPosition {
     /// Time of the transfer, in ticks.
     pub(super) ticks: u64,
-    /// Number of bytes before it in the transfer.
+    /// Number of bytes before the byte in the transfer.
     pub(super) offset: u32,
 }
 
@@ -61,8 +61,8 @@ impl TransferPosition {
     }
 }
 
-/// State of one direction of a flow. All of it may be zeros. The fields that most messages use come
-/// first, in one cache line.
+/// State of one direction of a flow. All fields may be zeros. The fields that most messages use
+/// come first, in one cache line.
 #[repr(C, align(64))]
 pub(super) struct DirectionState {
     stage: WalkStage,
@@ -144,7 +144,7 @@ impl DirectionState {
     /// Handles the next turn of an end that spoke the Redis protocol.
     #[inline(never)]
     fn redis_turns(&mut self, conversation: &FlowConversation) {
-        // Unless both ends send at the same time, as with a long pipeline.
+        // The protocol does not change if both ends send at the same time, as with a long pipeline.
         if self.redis.is_between() || !conversation.is_redis() {
             self.expect_head();
         }
@@ -283,7 +283,8 @@ impl DirectionState {
         bytes.len()
     }
 
-    /// Continues with messages of Redis, or with a turn of unknown form if they are none.
+    /// Continues with messages of Redis, or with a turn of unknown form if the bytes are no
+    /// messages.
     #[inline(never)]
     fn walk_redis(
         &mut self,

@@ -84,7 +84,8 @@ pub(super) fn parse_length(start: &[u8]) -> Option<u64> {
     })
 }
 
-/// Parses a usual line, with a space before up to 18 digits, in less time; `None` if it is another.
+/// Parses the number in a usual line of [`KeptField::ContentLength`], with a space before up to 18
+/// digits, in less time; `None` for other lines.
 #[inline(always)]
 pub(super) fn parse_usual_length(line: &[u8]) -> Option<u64> {
     const BEFORE: usize = b"content-length: ".len();

@@ -23,7 +23,7 @@ const IS_NO_BEGINNING: u64 =
     !(1 | 1 << b'\r' | 1 << b'\n' | 1 << 0x14 | 1 << 0x15 | 1 << 0x16 | 1 << 0x17);
 
 impl WalkStage {
-    /// Whether a turn of the other end ends it.
+    /// Whether a turn of the other end ends the stage.
     #[inline(always)]
     pub(super) fn is_until_turn(self) -> bool {
         UNTIL_TURN >> self as u8 & 1 != 0

@@ -14,7 +14,8 @@ use super::{DirectionState, WalkStage};
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_UNFINISHED_BYTES};
 
 impl DirectionState {
-    /// Determines what begins with `bytes`, and continues with it. Returns how many were taken.
+    /// Determines what begins with `bytes`, and walks over its first part. Returns the number of
+    /// bytes walked over.
     pub(super) fn recognise_start(
         &mut self,
         bytes: &[u8],
@@ -39,8 +40,8 @@ impl DirectionState {
         self.recognise_head(bytes, at, conversation, sink)
     }
 
-    /// Decides what the first `bytes` of a turn are if a head may begin there, and walks over them.
-    /// Returns how many it took.
+    /// Determines what begins with `bytes` if a head may begin there, and walks over its first
+    /// part. Returns the number of bytes walked over.
     fn recognise_head(
         &mut self,
         bytes: &[u8],
