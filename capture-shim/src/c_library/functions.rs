@@ -125,7 +125,7 @@ macro_rules! define_functions {
 
 interposed! { define_functions }
 
-/// Functions that are interposed for the sake of resources.
+/// Functions that are interposed to record resources.
 #[cfg(feature = "resources")]
 mod for_resources {
     use super::*;

@@ -62,8 +62,8 @@ pub(crate) struct DescriptorWord(u64);
 #[cfg(feature = "injected")]
 pub(crate) const OTHER: u64 = DescriptorWord::OTHER.0;
 
-/// Bits by which a plain stream is recognised, a stream of which nothing but the messages is
-/// recorded and the entry is certain. In the word of a plain stream they are [`PLAIN_STREAM`].
+/// Bits by which a plain stream is recognised: only its messages are recorded, and its entry is
+/// certain. In the word of a plain stream the bits are [`PLAIN_STREAM`].
 #[cfg(feature = "injected")]
 pub(crate) const PLAIN_STREAM_BITS: u64 = 0xff
     | DescriptorWord::WATCHED

@@ -37,8 +37,8 @@ pub(crate) fn log_endpoint_names(
     log_names(writer, fd, entry, (role, None), local, peer);
 }
 
-/// Logs the names of the ends of a flow on which a connection was made, or is under way, by `call`,
-/// if that is known.
+/// Logs the names of the ends of a flow on which a connection was made, or is under way. `call` is
+/// the call that connects, if it is known.
 pub(crate) fn log_connected(
     writer: RecordWriter,
     fd: c_int,
@@ -86,7 +86,8 @@ fn log_names(
         encode::endpoints_fragments(now, entry.flow(), role, own, other, peer_pid, connect),
         now,
     );
-    // This fails if the descriptor was closed or named meanwhile, and then there is nothing to do.
+    // The replacement fails if the descriptor was closed or named meanwhile; then there is nothing
+    // to do.
     let _ = table::replace_entry(writer.state(), fd, entry, entry.as_named());
 }
 

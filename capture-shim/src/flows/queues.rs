@@ -6,7 +6,7 @@
 //! receives nothing. It is unknown when the recording of the other end begins, so samples are taken
 //! from time to time as long as the descriptor is used, and one before it is closed. They are most
 //! reliable when it is this end's turn, since the other end mostly waits then. Reconciliation uses
-//! those at which no call was under way.
+//! the samples at which no call was under way.
 
 use core::ffi::c_int;
 use core::sync::atomic::AtomicU64;
@@ -51,13 +51,13 @@ impl Latest {
     }
 }
 
-/// Whether the queue of a descriptor is sampled: it is a unix stream that was found in use.
+/// Whether the queue of a descriptor is sampled: whether it is a unix stream that was found in use.
 pub(super) fn are_looked_at(entry: DescriptorWord) -> bool {
     entry.is_found() && entry.kind() == DescriptorKind::Stream && entry.domain() == libc::AF_UNIX
 }
 
-/// Samples the queue of `fd`, if it is due, before a call in this direction. Returns the entry of
-/// the descriptor, for further samples.
+/// Samples the queue of `fd`, if a sample is due, before a call in this direction. Returns the
+/// entry of the descriptor, for further samples.
 pub(super) fn look(
     writer: RecordWriter,
     fd: c_int,
@@ -65,7 +65,8 @@ pub(super) fn look(
     direction: Direction,
 ) -> DescriptorWord {
     let is_first = entry.as_counted(Direction::Receive).is_some();
-    // A receive that began before the library was loaded may take bytes unseen until the next one.
+    // A receive that began before the library was loaded may take bytes unseen until the next
+    // receive.
     if is_first && direction == Direction::Send {
         return entry;
     }
@@ -85,7 +86,8 @@ pub(super) fn look(
         ask(writer, fd, entry, now);
     }
     match entry.as_counted(Direction::Receive) {
-        // This fails if another thread has done it, or the descriptor was closed meanwhile.
+        // The replacement fails if another thread has made it, or the descriptor was closed
+        // meanwhile.
         Some(known) => match table::replace_entry(writer.state(), fd, entry, known) {
             Ok(()) => known,
             Err(other) => other,

@@ -12,14 +12,14 @@ use crate::log::{self, LogStanding, RecordWriter};
 use crate::platform::raw;
 use crate::state::options::RESOURCES;
 
-/// Entry of `fd`: `entry`, unless that is ambiguous.
+/// Entry of `fd`: `entry`, unless it is ambiguous; then the kernel is asked.
 #[inline(always)]
 pub(crate) fn resolve_entry(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     if entry.is_ambiguous() { verify_entry(fd, entry) } else { entry }
 }
 
 /// Entry of `fd`, which is `entry` according to the table. The kernel is asked whether `fd` still
-/// is that socket.
+/// is the socket of the entry.
 ///
 /// A number that was closed and reused, both unseen, looks unchanged. Asking at each message would
 /// cost more than everything else, so the kernel is asked when a flow begins, and when bytes follow
@@ -86,8 +86,8 @@ pub(crate) fn identify_non_socket(fd: c_int) -> Option<DescriptorWord> {
     }
 }
 
-/// Remembers this entry for `fd`, which is not a socket, or returns the one that another thread
-/// found.
+/// Remembers this entry for `fd`, which is not a socket, or returns the entry that another thread
+/// has set.
 fn is_other(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     let found = log::state_for_table()
         .map(|state| table::replace_entry(state, fd, DescriptorWord::UNKNOWN, entry));

@@ -91,7 +91,8 @@ pub(crate) fn option_set(fd: c_int, level: c_int, name: c_int) {
     for other in 0..state.descriptors.load(Relaxed) as c_int {
         let entry = table::get_entry(other);
         if entry.flow() == table::get_entry(fd).flow() {
-            // This fails if the descriptor was closed meanwhile, and then there is nothing to do.
+            // The replacement fails if the descriptor was closed meanwhile; then there is nothing
+            // to do.
             let _ = table::replace_entry(state, other, entry, entry.with_cut(is_cut));
         }
     }

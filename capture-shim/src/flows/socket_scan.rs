@@ -27,7 +27,7 @@ fn any_of(piece: &mut [libc::pollfd], first: c_int, mut with: impl FnMut(c_int) 
     for (fd, asked) in (first..).zip(piece.iter_mut()) {
         *asked = libc::pollfd { fd, events: 0, revents: 0 };
     }
-    // A single call: asking for each descriptor whether it is open would take many.
+    // A single call of `poll`: asking for each descriptor whether it is open would take many calls.
     let is_polled = raw::poll_descriptors(piece);
     let is_open = |asked: &&libc::pollfd| !is_polled || asked.revents & libc::POLLNVAL == 0;
     piece.iter().filter(is_open).any(|asked| with(asked.fd))

@@ -43,8 +43,8 @@ pub(crate) unsafe fn send_bytes(
     }
 }
 
-/// Makes a send from several buffers. `what` returns them and their destination. It is called after
-/// the kernel has accepted them, since the program's arguments may be invalid.
+/// Makes a send from several buffers on `fd`. `what` returns the buffers and the destination, and
+/// is called after the kernel has accepted them, since the program's arguments may be invalid.
 ///
 /// # Safety
 /// `what` returns the buffers and the destination that `call` uses.
@@ -64,7 +64,7 @@ pub(crate) unsafe fn send_vector(
 
 ///
 /// # Safety
-/// `what` is what `call` sends; a single buffer begins at `single`, which is null for several.
+/// `what` returns what `call` sends; a single buffer begins at `single`, which is null for several.
 #[inline(always)]
 unsafe fn send_on_socket(
     fd: c_int,
@@ -98,7 +98,7 @@ unsafe fn send_on_socket(
 /// Logs the result of a send on a stream. `buffers` returns the sent buffers.
 ///
 /// # Safety
-/// As many bytes of the buffers are readable as were sent.
+/// The sent bytes of the buffers are readable.
 #[inline(always)]
 pub(crate) unsafe fn log_sent(
     writer: RecordWriter,
@@ -242,12 +242,13 @@ pub(crate) unsafe fn log_received(
     // SAFETY: as the caller guarantees.
     } else if unsafe { buffers.capacity() } > 0 {
         writer.record(&encode::end_of_file_record(end, entry.flow()), end);
-        // This fails if the descriptor was closed meanwhile, and then there is nothing to do.
+        // The replacement fails if the descriptor was closed meanwhile; then there is nothing to
+        // do.
         let _ = table::replace_entry(writer.state(), fd, entry, entry.as_ended());
     }
 }
 
-/// Logs a call that failed, unless it only has to be repeated.
+/// Logs a call that failed, unless it failed only because it has to be repeated.
 #[cold]
 #[inline(never)]
 pub(crate) fn log_failure(

@@ -1,5 +1,5 @@
-//! Records of uncaptured things: sockets of other kinds, and `io_uring`. They record the existence,
-//! and cost nothing more: the descriptor is treated like a file from then on.
+//! Records of what is not captured: sockets of other kinds, and `io_uring`. Only their existence is
+//! recorded, and costs nothing more: the descriptor is treated like a file from then on.
 
 use core::ffi::c_int;
 
@@ -13,8 +13,8 @@ use crate::platform::raw;
 use crate::platform::text::BoundedText;
 use crate::state::options::recording_options;
 
-/// Whether a socket of an internet family is one of ICMP (`ping`), which has no port and no other
-/// end that could be recorded.
+/// Whether a socket of an internet family is an ICMP socket (`ping`), which has no port and no
+/// other end that could be recorded.
 pub(crate) fn is_ping(domain: c_int, protocol: c_int) -> bool {
     matches!(
         (domain, protocol),

@@ -2,8 +2,8 @@
 //! thread's CPU time after each message (`SOCKCAP_CPU`), the checksum of the first bytes of each
 //! direction of a stream (`SOCKCAP_FINGERPRINT`), and snippets of messages (`SOCKCAP_PROTOCOLS`).
 //!
-//! A watched socket is marked in its descriptor's entry, which the hooks load anyway; so it costs
-//! nothing if it is off.
+//! A watched socket is marked in its descriptor's entry, which the hooks load anyway; so watching
+//! costs nothing if it is off.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -125,11 +125,11 @@ pub(crate) fn log_moved_without_buffers(writer: RecordWriter, moved: &StreamTran
     message_snippets::pass_transfer(moved);
 }
 
-/// Writes the optional data about a datagram of a watched socket. It lies in `buffers`, which are
-/// empty if it was only peeked at.
+/// Writes the optional data about a datagram of a watched socket. The datagram lies in `buffers`,
+/// which are empty if it was only peeked at.
 ///
 /// # Safety
-/// The buffers are readable up to the end of the datagram, or up to their own.
+/// The buffers are readable up to the end of the datagram, or up to their own end.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn log_datagram(
@@ -165,7 +165,7 @@ fn log_cpu_time(writer: RecordWriter, now: u64) {
 }
 
 /// # Safety
-/// The buffers are readable as far as `bytes`.
+/// The buffers are readable for `bytes` bytes, or up to their end.
 unsafe fn update_fingerprint(
     writer: RecordWriter,
     flow: u32,

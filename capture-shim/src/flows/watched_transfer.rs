@@ -5,11 +5,11 @@ use crate::log::{RecordWriter, StreamTransfer};
 
 /// Transfer of a watched stream with its bytes in buffers.
 pub(crate) struct WatchedTransfer {
-    /// Writer for its records.
+    /// Writer for the transfer's records.
     pub(crate) writer: RecordWriter,
     /// The transfer.
     pub(crate) transfer: StreamTransfer,
-    /// Buffers of its bytes.
+    /// Buffers with the transfer's bytes.
     pub(crate) buffers: CallBuffers,
     /// The current time, in ticks.
     pub(crate) now: u64,

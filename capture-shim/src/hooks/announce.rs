@@ -1,16 +1,16 @@
 //! Announcement of a program that will not load the library, to a recorder that can inject it.
 //!
 //! The thread that is about to execute the program sends a message to `sockcap record`, at the
-//! socket named in `SOCKCAP_INJECTOR`, and waits for the answer: by then the recorder traces it, up
-//! to the exec. The crate `injector` has the other side, and the bytes in its
+//! socket named in `SOCKCAP_INJECTOR`, and waits for the answer: by then the recorder traces the
+//! thread, up to the exec. The crate `injector` has the other side, and the bytes in its
 //! `exec_announcement/message.rs`.
 //!
 //! In a process that has changed its root directory, or its view of the files, no path leads to the
-//! socket. It keeps another socket of the recorder ([`crate::log::keep`]), and passes one end of a
-//! pair there, which the recorder treats as a connection.
+//! socket. Such a process keeps another socket of the recorder ([`crate::log::keep`]), and passes
+//! one end of a socket pair over it, which the recorder treats as a connection.
 //!
 //! A `vfork` child may announce as well: nothing is written but its own stack. A thread in which
-//! libc makes the child and executes the program (`posix_spawn`) announces that instead: the
+//! libc makes the child and executes the program (`posix_spawn`) announces the child instead: the
 //! recorder then follows the next child that the thread makes by `vfork`.
 
 use crate::log::keep;

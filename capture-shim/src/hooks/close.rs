@@ -37,7 +37,7 @@ pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
         errno::set_errno(libc::EBADF);
         return -1;
     }
-    // Before the call: afterwards, the number may already have been given to another thread.
+    // The count precedes the call: afterwards, another thread may already have the number.
     counts::log_final_and_forget(fd);
     // SAFETY: the program's own call.
     unsafe { real(fd) }
@@ -89,7 +89,7 @@ fn count_range(first: c_uint, last: c_uint) {
     }
 }
 
-/// Descriptors from `first` to `last` that the table may have entries for.
+/// Numbers of the descriptors from `first` to `last` for which the table may have entries.
 fn known_descriptors(
     state: &ProcessState,
     first: c_uint,
@@ -99,7 +99,7 @@ fn known_descriptors(
     (first..known.min(last.saturating_add(1))).map(|fd| fd as c_int)
 }
 
-/// Clears the entries of all descriptors from `first` to `last`, and logs that.
+/// Clears the entries of all descriptors from `first` to `last`, and logs their close.
 fn forget_range(first: c_uint, last: c_uint) {
     let (state, writer) = match log::log_standing() {
         LogStanding::Writes(writer) => (writer.state(), Some(writer)),

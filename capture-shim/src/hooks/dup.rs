@@ -39,7 +39,7 @@ pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_in
 ///
 /// # Safety
 /// As for `fcntl`. On all Linux architectures, a missing third argument is any value, and a present
-/// one is passed as a whole word.
+/// third argument is passed as a whole word.
 pub(crate) unsafe fn fcntl(
     real: types::fcntl,
     fd: c_int,
@@ -57,7 +57,7 @@ pub(crate) unsafe fn fcntl(
 /// Frees the number `fd`, which the program wants for a duplicate of `old`: a descriptor of the
 /// library's own with this number is moved, and a stream is counted for the last time.
 fn free_descriptor(old: c_int, fd: c_int) {
-    // A `vfork` child has its own descriptors, but its parent's table of kept ones.
+    // A `vfork` child has its own descriptors, but its parent's table of kept descriptors.
     if keep::is_kept(fd) && log::state_for_table().is_some() {
         keep::free_number(fd);
     }

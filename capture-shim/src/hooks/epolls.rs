@@ -1,5 +1,5 @@
 //! Eventfds that were added to an `epoll` with `EPOLLET`, which reports writes to them without any
-//! later read. Event loops that are woken by other threads have one each.
+//! later read. Each event loop that other threads wake has such an eventfd.
 //!
 //! `epoll` reports a descriptor as a number of the program's choice, so a table maps this number to
 //! the eventfd.
@@ -66,7 +66,7 @@ pub(crate) unsafe fn control(
     result
 }
 
-/// Frees the slots of `epoll` for which `meant` is true.
+/// Frees the slots of `epoll` for which `meant` returns true.
 fn forget_matching(meant: impl Fn(&WatchedEventfd) -> bool, epoll: c_int) {
     for other in used_slots() {
         if other.epoll.load(Acquire) == epoll + 1 && meant(other) {
@@ -75,7 +75,8 @@ fn forget_matching(meant: impl Fn(&WatchedEventfd) -> bool, epoll: c_int) {
     }
 }
 
-/// Keeps the meaning of `event`, if `fd` is an eventfd.
+/// Records that `epoll` reports the eventfd `fd` as the number in `event`; does nothing if `fd` is
+/// not an eventfd.
 fn watch_eventfd(epoll: c_int, fd: c_int, event: epoll_event) {
     let number = event.u64;
     // Another descriptor of that number was closed, which removed it from the epoll.
@@ -101,7 +102,7 @@ fn watch_eventfd(epoll: c_int, fd: c_int, event: epoll_event) {
 /// Logs the eventfds reported by a wait of `epoll`. The wait's own record contains its duration.
 ///
 /// # Safety
-/// `events` are what the kernel reported, `count` of them.
+/// `events` points to the `count` events that the kernel reported.
 #[inline]
 pub(super) unsafe fn log_ready_eventfds(epoll: c_int, events: *const epoll_event, count: c_int) {
     if TAKEN.load(Relaxed) == 0 {

@@ -1,7 +1,7 @@
 //! Hand-offs between threads: signals and waits for them, whatever the object is.
 //!
-//! Nothing is tried or asked here that the program's own call would not do: a semaphore's wait that
-//! does not block is recorded as one that took no time, and a thread that is cancelled in a wait
+//! Nothing is tried or queried here that the program's own call would not do: a semaphore's wait
+//! that does not block is recorded as a wait of no time, and a thread that is cancelled in a wait
 //! leaves at the same place as without the library.
 
 use core::ffi::{c_int, c_void};
@@ -57,8 +57,8 @@ pub(super) fn log_wait_with_errno(
     result
 }
 
-/// Logs the end of a wait that began at `begin` ticks. A wait that failed for another reason than a
-/// timeout or a signal handler was none.
+/// Logs the end of a wait that began at `begin` ticks, unless it failed for another reason than a
+/// timeout or a signal handler.
 #[inline(never)]
 pub(super) fn log_wake(what: HandoffObject, object: u64, begin: u64, error: c_int) {
     if !matches!(error, 0 | libc::ETIMEDOUT | libc::EINTR | libc::EOWNERDEAD) {

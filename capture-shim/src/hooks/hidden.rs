@@ -38,7 +38,7 @@ impl<T> HiddenResult for *mut T {
     }
 }
 
-/// Makes the program's call and logs it.
+/// Makes the program's call of the function `api` and logs it.
 pub(crate) fn timed<R: HiddenResult>(api: Api, call: impl FnOnce() -> R) -> R {
     on_flow(api, 0, call)
 }

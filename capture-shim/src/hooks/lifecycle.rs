@@ -159,9 +159,9 @@ pub(crate) unsafe fn connect(
     result
 }
 
-/// Whether a successful `connect` has ended the previous connection: it dissolved a socket's
-/// association with its peer, or changed the peer. (A second call for one connection under way does
-/// neither.)
+/// Whether a successful `connect` has ended the previous connection: whether it dissolved a
+/// socket's association with its peer, or changed the peer. (A second call for a connection under
+/// way does neither.)
 fn ends_flow(
     fd: c_int,
     entry: DescriptorWord,
@@ -191,11 +191,11 @@ fn restart_flow(fd: c_int, old: DescriptorWord) {
     }
 }
 
-/// Logs the ends of a flow on which a connection was made, or is under way, by a call at `called`
-/// ticks, if that is known.
+/// Logs the ends of a flow on which a connection was made, or is under way. `called` is the time of
+/// the call in ticks, if it is known.
 ///
 /// # Safety
-/// `address` is null or has the stated length; `errno` is that of the call unless it was a success.
+/// `address` is null or points to `length` bytes; `errno` is the call's, unless it was a success.
 #[inline(never)]
 pub(crate) unsafe fn log_connection(
     fd: c_int,
@@ -257,14 +257,14 @@ pub(crate) unsafe fn accept4(
 }
 
 /// # Safety
-/// `call` writes the peer's name to `place`, unless that is null.
+/// `call` writes the peer's name to `place`, unless `place` is null.
 unsafe fn log_accepted(
     listener: c_int,
     (address, length): (*mut sockaddr, *mut socklen_t),
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let by = resolve::resolve_entry(listener, table::get_entry(listener));
-    // The peer's name is taken from the program's buffer, if there is room for it.
+    // The peer's name is taken from the program's buffer, if it fits.
     let is_given = !address.is_null() && raw::is_readable(length);
     // SAFETY: just found readable.
     let room = if is_given { unsafe { *length } } else { 0 };
@@ -291,7 +291,7 @@ unsafe fn log_accepted(
 /// Logs the ends of an accepted connection.
 ///
 /// # Safety
-/// The kernel has written the peer's name to `place`, if there is some `room`.
+/// The kernel has written the peer's name to `place`, cut to `room` bytes.
 #[inline(never)]
 unsafe fn name_accepted(
     writer: RecordWriter,

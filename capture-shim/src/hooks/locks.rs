@@ -1,5 +1,5 @@
-//! Locks: how long a thread waits for one that another holds. A free lock is taken immediately, and
-//! nothing is logged.
+//! Locks: how long a thread waits for a lock that another thread holds. A free lock is taken
+//! immediately, and nothing is logged.
 
 use core::ffi::{c_int, c_void};
 
@@ -29,7 +29,7 @@ unsafe fn log_lock(
         unsafe { core::mem::transmute::<*mut c_void, types::pthread_mutex_lock>(attempt) };
     // SAFETY: as the caller guarantees.
     match unsafe { attempt(object) } {
-        // Taken, in the second case from an owner that died while holding it.
+        // The lock is taken, in the second case from an owner that died while holding it.
         taken @ (0 | libc::EOWNERDEAD) => taken,
         libc::EBUSY => log_wait(what, object, lock),
         // The program's own call reports the error.

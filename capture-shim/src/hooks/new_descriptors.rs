@@ -12,7 +12,7 @@ use libc::{termios, winsize};
 use crate::c_library::types;
 use crate::flows::closing;
 
-/// Makes a call that returns a descriptor.
+/// Makes a call that returns a descriptor, and clears the entry of its number.
 #[inline(always)]
 pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
     let fd = call();
@@ -23,7 +23,7 @@ pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
 /// Clears the entries of two new descriptors, at `fds`.
 ///
 /// # Safety
-/// The kernel has just written both.
+/// `fds` points to two descriptors that the kernel has just written.
 unsafe fn clear_reused_pair(fds: *const c_int) {
     // SAFETY: as the caller guarantees.
     unsafe { [*fds, *fds.add(1)] }.into_iter().for_each(closing::clear_reused);

@@ -1,10 +1,10 @@
 //! Reads and writes of NSPR with encryption by a layer of NSS: inspects the plain text if snippets
 //! are kept.
 //!
-//! NSPR's descriptors are stacks of layers, and these functions are called on the topmost one. The
-//! bytes that a program reads and writes there are plain text if a layer of NSS is in the stack.
-//! NSS does not call these functions for the layers below it. Each hook receives its return address
-//! after the program's arguments.
+//! NSPR's descriptors are stacks of layers, and these functions are called on the topmost layer.
+//! The bytes that a program reads and writes by them are plain text if a layer of NSS is in the
+//! stack. NSS does not call these functions for the layers below it. Each hook receives its return
+//! address after the program's arguments.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::iter::once;
@@ -63,7 +63,7 @@ unsafe fn is_encrypted(top: *const Layer, caller: *const c_void) -> bool {
 /// Whether layers of this kind belong to NSS.
 ///
 /// # Safety
-/// The kind belongs to a layer.
+/// `identity` is the kind of a layer.
 unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
     if NSS.load(Relaxed) == identity {
         return true;
@@ -85,7 +85,7 @@ unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
 /// many as its result states, and at most `most`.
 ///
 /// # Safety
-/// The descriptor is null or open, and the parts are readable that far.
+/// The descriptor is null or open, and the parts are readable for their lengths.
 #[inline(always)]
 unsafe fn of_layer(
     top: *const Layer,
@@ -112,7 +112,7 @@ macro_rules! with_buffer {
     )*) => {$(
         ///
         /// # Safety
-        /// As for the function of that name.
+        /// As for the function of NSPR with this name.
         pub(crate) unsafe extern "C" fn $hook(
             top: *mut Layer,
             buffer: $pointer,

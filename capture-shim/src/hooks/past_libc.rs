@@ -1,8 +1,8 @@
 //! System calls past libc, as far as they are visible when the process ends: sockets and rings that
 //! no visible call made, and code of the program's own that calls the kernel.
 //!
-//! Such a call leaves no trace when it is made. So this is checked once, when the process ends; for
-//! a process that is killed, only a small program is covered, which is checked when it begins.
+//! A system call past libc leaves no trace when it is made. So the process is checked once, when it
+//! ends. If it is killed, only small programs are covered, which are checked when they begin.
 
 use core::ffi::c_int;
 use core::sync::atomic::AtomicU64;
@@ -20,7 +20,7 @@ use crate::tuning::{INHERITED_SOCKETS, SURVEYED_DESCRIPTORS};
 #[cfg(not(feature = "injected"))]
 mod objects;
 
-/// Inodes of the sockets with which the program began: having these is not using them. If there are
+/// Inodes of the sockets with which the program began: having them is no use of them. If there are
 /// more than fit, no socket is reported.
 static INHERITED: [AtomicU64; INHERITED_SOCKETS] = [const { AtomicU64::new(0) }; INHERITED_SOCKETS];
 
@@ -64,8 +64,8 @@ pub(crate) fn log_at_end() {
     }
 }
 
-/// Logs sockets and rings that no visible call made. Its buffers are not on the stack of the other
-/// functions.
+/// Logs sockets and rings that no visible call made. A separate function, so that its buffers are
+/// not on the stack of the others.
 #[cold]
 #[inline(never)]
 fn log_descriptors() {
@@ -79,7 +79,8 @@ fn log_descriptors() {
             Some((libc::S_IFSOCK, inode))
                 if tells_sockets && !is_inherited(inode) && !is_system_log_socket(fd) =>
             {
-                // Another thread may be about to close it, or to enter it into the table.
+                // Another thread may be about to close the descriptor, or to enter it into the
+                // table.
                 if table::get_entry(fd) == DescriptorWord::UNKNOWN
                     && kind_and_inode(fd) == Some((libc::S_IFSOCK, inode))
                     && let Some(writer) = log::current_writer()

@@ -25,7 +25,7 @@ fn share_count() {
     }
 }
 
-/// Writes down the count of this process's children so far.
+/// Writes the count of this process's children without a log so far into the log's header.
 fn collect_counts() {
     if let Some(writer) = log::existing_writer()
         && let Some(header) = writer.header()
@@ -81,8 +81,8 @@ pub(crate) unsafe fn clone3_flags(address: i64) -> i32 {
 /// Prepares a child, which begins without a log and gets one when it uses a socket.
 fn begin_child() {
     let Some(state) = state::current_state() else { return };
-    // None of the threads that were about to begin exists here, and this thread is now the first of
-    // its process.
+    // None of the threads that were about to begin exists in the child, and this thread is now the
+    // first of its process.
     threads::forget_starting();
     thread::current_thread().creator.store(0, Relaxed);
     if !state::is_wiped_on_fork() {
@@ -98,8 +98,8 @@ fn begin_child() {
 
 ///
 /// # Safety
-/// As for `clone`. The child begins with its own function on its own stack, so this frame belongs
-/// to the parent alone; the last three arguments are any value if the program passed none.
+/// As for `clone`. The child begins with its own function on its own stack, so only the parent uses
+/// this frame; the last three arguments are any value if the program passed none.
 #[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
 pub(crate) unsafe fn clone(
     real: types::clone,
@@ -131,7 +131,7 @@ pub(crate) unsafe fn clone(
 /// # Safety
 /// As for `daemon`.
 pub(crate) unsafe fn daemon(real: types::daemon, stay: c_int, keep: c_int) -> c_int {
-    // If it succeeds, the process ends inside, and another one returns.
+    // If the call succeeds, the process ends in it, and its child returns.
     set_progress(progress::EXITED);
     // SAFETY: the program's own call.
     let result = unsafe { real(stay, keep) };
@@ -205,7 +205,7 @@ pub(crate) fn is_left(skipped: u64) -> bool {
 /// files; 0 before.
 static ENDING: AtomicU64 = AtomicU64::new(0);
 
-/// Logs the end of the process. Libc calls it.
+/// Logs the end of the process. Libc calls this function.
 extern "C" fn on_exit(status: c_int, _: *mut c_void) {
     process_ends(status);
     ENDING.store(1 + u64::from(status as u32), Relaxed);

@@ -1,5 +1,5 @@
-//! Other programs: in place of this one, or in a child of its own. Each is given an environment in
-//! which it is recorded too.
+//! Other programs, which are executed in place of this one or in a child of its own. Each is given
+//! an environment in which it is recorded, too.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -16,8 +16,8 @@ use crate::platform;
 use crate::state::inherit::CompleteEnvironment;
 use crate::state::settings;
 
-/// Runs another program in place of this one, which will load this library unless that was
-/// `refused`. Returns only if that fails.
+/// Runs another program in place of this one by `call`. The new program will load this library
+/// unless that was `refused`. Returns only if the call fails.
 pub(crate) fn replace(
     program: &ProgramName,
     refused: c_int,
@@ -182,7 +182,7 @@ pub(crate) unsafe fn pidfd_spawn(
         0 => {
             // SAFETY: libc has just written the child's descriptor.
             closing::clear_reused(unsafe { *child });
-            // No id: only the descriptor names the child.
+            // The child's id is not known: only the descriptor identifies it.
             log_event(ProcessEvent::Spawn, 0);
             0
         }

@@ -284,7 +284,7 @@ pub(crate) unsafe fn send_vector(
     }
 }
 
-/// Buffers of a call that takes `count` of them.
+/// Buffers of a call that takes `count` buffers from `first` on.
 pub(crate) fn call_buffers(first: *const iovec, count: c_int) -> CallBuffers {
     // A negative number is an error that the kernel reports.
     if first.is_null() {

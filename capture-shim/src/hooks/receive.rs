@@ -166,7 +166,8 @@ pub(super) fn filled_buffers(buffers: CallBuffers, result: ssize_t, flags: c_int
 
 /// Receives a datagram from the socket `fd` and logs it, with its sender and its true size.
 ///
-/// # Safety As for [`receive_with_flags`], with its one buffer.
+/// # Safety
+/// As for [`receive_with_flags`], with its one buffer.
 unsafe fn receive_datagram(
     fd: c_int,
     entry: table::DescriptorWord,
@@ -205,7 +206,7 @@ unsafe fn receive_datagram(
     clamp_result(result, size, flags)
 }
 
-/// Sender's address, `length` bytes long; none if the program left so little room that it was cut.
+/// Sender's address, `length` bytes long; none if the program's buffer was too small for it.
 pub(super) fn sender_address(
     start: *const sockaddr,
     length: socklen_t,

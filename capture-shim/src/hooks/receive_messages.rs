@@ -16,9 +16,9 @@ use crate::flows::{
 use crate::log;
 use crate::platform::{clock, raw};
 
-/// Messages of a batch that have room for a whole name, a bit for each. Once the kernel has written
-/// how long each name is, it cannot be determined any more whether it was cut, and the bytes after
-/// it are the program's own.
+/// Messages of a batch with space for a whole name, a bit for each. Once the kernel has written the
+/// length of each name, it cannot be determined any more whether the name was cut, and the bytes
+/// after it are the program's own.
 struct SenderRooms([u64; SenderRooms::MAX_MESSAGES / 64]);
 
 impl SenderRooms {

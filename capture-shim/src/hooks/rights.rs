@@ -1,8 +1,8 @@
 //! Rights that a process gives up: its user, its root directory, its view of the files, system
-//! calls. Each may deprive its log of the means to grow, and the logs of its children of the means
-//! to begin. For the first three, descriptors are kept that still lead there
-//! ([`crate::log::keep`]). For the last, everything needed is made ahead, unless the filter permits
-//! it.
+//! calls. Each loss may deprive the process's log of the means to grow, and the logs of its
+//! children of the means to begin. For the first three, descriptors are kept that still lead to the
+//! logs ([`crate::log::keep`]). For the last, everything needed is made ahead, unless the filter
+//! permits the calls that make it.
 
 use core::ffi::{c_char, c_int, c_long};
 
@@ -136,8 +136,8 @@ pub(crate) unsafe fn pivot_root(
 
 ///
 /// # Safety
-/// As for `setns`. The kind of the namespace is not visible from the descriptor; the caller may
-/// state it.
+/// As for `setns`. The kind of the namespace is not visible from the descriptor; `kind` may state
+/// it.
 pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int {
     // SAFETY: the program's own call.
     let call = || unsafe { real(fd, kind) };
@@ -188,7 +188,7 @@ pub(crate) fn restrict_files(call: impl FnOnce() -> c_long) -> c_long {
     call()
 }
 
-/// Makes provision for the actions that a filter will not permit.
+/// Prepares for the actions that a filter will not permit.
 fn provide_after(filter: &FilterCopy) {
     let permits = |number, arguments| filter.will_permit(number, &arguments);
     let all = |numbers: &[c_long]| numbers.iter().all(|number| permits(*number, [0; 6]));
@@ -215,7 +215,7 @@ fn provide_after(filter: &FilterCopy) {
 }
 
 /// Makes a call that restricts the system calls of the process to those that a filter permits; to
-/// almost none if there is no copy of it.
+/// almost none if there is no copy of the filter.
 fn apply_filter(filter: FilterCopy, call: impl FnOnce() -> c_long) -> c_long {
     identity::find_thread_id();
     provide_after(&filter);
@@ -248,8 +248,8 @@ fn restrict_strictly(call: impl FnOnce() -> c_long) -> c_long {
     if confinement::is_aside() { call() } else { apply_filter(FilterCopy::NONE, call) }
 }
 
-/// Makes a call that the kernel will refuse, for which no provision is made. If the kernel accepts
-/// it nevertheless, nothing is permitted any more.
+/// Makes a call that the kernel will refuse, without preparations. If the kernel accepts it
+/// nevertheless, no system call counts as permitted any more.
 fn refused(call: impl FnOnce() -> c_long) -> c_long {
     let result = call();
     if result >= 0 {

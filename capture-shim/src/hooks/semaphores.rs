@@ -1,4 +1,4 @@
-//! Semaphores: records which threads post them, and which ones wait for them.
+//! Semaphores: records which threads post them, and which threads wait for them.
 
 use core::ffi::{c_int, c_void};
 
@@ -17,7 +17,7 @@ pub(crate) unsafe fn post(real: types::sem_post, semaphore: *mut c_void) -> c_in
 
 ///
 /// # Safety
-/// As for `sem_wait`, or as for `sem_trywait`: one that finds nothing has not waited.
+/// As for `sem_wait` or `sem_trywait`, which does not wait if the semaphore is 0.
 pub(crate) unsafe fn wait(real: types::sem_wait, semaphore: *mut c_void) -> c_int {
     // SAFETY: the program's own call.
     log_wait_with_errno(Semaphore, semaphore, || unsafe { real(semaphore) })

@@ -151,7 +151,7 @@ pub(crate) unsafe fn tee(
     size: size_t,
     flags: c_uint,
 ) -> ssize_t {
-    // Only between pipes, for now; the kernel refuses a socket, and that is logged.
+    // `tee` works only between pipes, for now; the kernel refuses a socket, which is logged.
     between_descriptors::log_moved_bytes(from, Direction::Receive, || {
         // SAFETY: the program's own call.
         between_descriptors::log_moved_bytes(to, Direction::Send, || unsafe {

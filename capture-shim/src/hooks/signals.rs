@@ -1,5 +1,5 @@
 //! Signal actions and masks, as far as the log's guard needs SIGBUS for itself (`log/guard.rs`):
-//! the program sets and reads its own.
+//! the program sets and reads its own action and mask, as if there were no guard.
 
 use core::ffi::{c_int, c_long, c_void};
 use core::mem::offset_of;
@@ -10,8 +10,8 @@ use crate::c_library::types;
 use crate::log::{confinement, guard};
 use crate::platform::raw::{self, SignalAction};
 
-/// Whether a set of the program contains SIGBUS. Null does not, and an invalid pointer is left to
-/// the kernel to refuse.
+/// Whether a set of the program contains SIGBUS; false for null and for an invalid pointer, which
+/// the kernel will refuse.
 fn has_sigbus(set: *const u64) -> bool {
     // SAFETY: just found readable; signals up to 64 are in the first word.
     !set.is_null() && raw::is_readable(set) && unsafe { *set } & guard::BIT != 0
@@ -44,7 +44,7 @@ pub(crate) unsafe fn sigaction(
 ) -> c_int {
     let was_masking = guard::is_masking(signal);
     let place_of_mask = new.wrapping_byte_add(offset_of!(libc::sigaction, sa_mask));
-    // Before the call, since the two may be the same address.
+    // The new set is read before the call, since both sets may have the same address.
     let masking = !new.is_null() && has_sigbus(place_of_mask.cast());
     // SAFETY: the program's own call; libc has written the previous action.
     unsafe {
@@ -94,7 +94,7 @@ pub(crate) unsafe fn mask(
     old: *mut c_void,
 ) -> c_int {
     let was_blocked = guard::is_on() && guard::is_blocked();
-    // Before the call, since the two may be the same address.
+    // The new set is read before the call, since both sets may have the same address.
     let has_it = guard::is_on() && has_sigbus(new.cast());
     // SAFETY: the program's own call.
     let result = unsafe { real(how, new, old) };
@@ -130,7 +130,7 @@ pub(crate) unsafe fn by_number(
 ) -> c_long {
     let was_masking = guard::is_masking(signal);
     let place = core::ptr::with_exposed_provenance::<SignalAction>(new as usize);
-    // Before the call, since the two may be the same address.
+    // The new set is read before the call, since both sets may have the same address.
     let masking =
         new != 0 && has_sigbus(place.wrapping_byte_add(offset_of!(SignalAction, mask)).cast());
     let result = call();

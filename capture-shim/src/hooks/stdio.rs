@@ -1,10 +1,10 @@
 //! Buffered files of libc over descriptors: opened, closed, read and written within libc.
 //!
-//! If libc's tables are known (`exports/buffered.rs`), a file's own reads and writes come here, and
-//! so does its `close`. Otherwise they are unseen. The table can still be kept right: `fclose`
-//! closes a descriptor without `close`, and `fopen` returns a number that may have been a socket's.
-//! A file that is made from a socket, or closed over one, is logged, because bytes may move there
-//! that the log does not have.
+//! If libc's tables are known (`exports/buffered.rs`), a file's own reads, writes and closes call
+//! the functions here. Otherwise they are unseen. The table of descriptors can still be kept right:
+//! `fclose` closes a descriptor without `close`, and `fopen` returns a number that may have been a
+//! socket's. A file that is made from a socket, or closed over one, is logged, because bytes may
+//! move over it that the log does not have.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -66,7 +66,7 @@ static TABLES: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 /// Offset of the table address in a glibc file, in bytes, in all 64-bit versions.
 const TABLE: usize = 216;
 
-/// Notes that reads and writes of files with these tables come here.
+/// Notes that reads and writes of files with these tables call [`file_read`] and [`file_write`].
 pub(crate) fn follow_tables(tables: [usize; 2]) {
     for (place, table) in TABLES.iter().zip(tables) {
         place.store(table, Relaxed);
@@ -82,7 +82,7 @@ pub(crate) unsafe fn table_of(file: *const FILE) -> usize {
     unsafe { file.byte_add(TABLE).cast::<usize>().read() }
 }
 
-/// Whether reads, writes and the close of a file come here.
+/// Whether reads, writes and the close of a file call the hooks of this file.
 ///
 /// # Safety
 /// `file` is null or a file of libc's.
@@ -146,7 +146,7 @@ pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ss
     if thread::current_thread().prints_to(unsafe { file_descriptor(file) }) {
         return call();
     }
-    // A log that begins after the end of its process has that end, too.
+    // A log that begins when the process has ended records this end, too.
     let status = processes::last_status().filter(|_| log::existing_writer().is_none());
     // SAFETY: libc's own file.
     let fd = unsafe { certain_descriptor(file) };
@@ -176,13 +176,13 @@ pub(crate) unsafe fn file_close(file: *mut FILE) -> c_int {
     type FileCloseFunction = unsafe extern "C" fn(*mut FILE) -> c_int;
     // SAFETY: libc's own call; its function was set before.
     unsafe {
-        // Before the call: afterwards, the number may already have been given to another thread.
+        // The count precedes the call: afterwards, another thread may already have the number.
         counts::log_final_and_forget(file_descriptor(file));
         core::mem::transmute::<*mut c_void, FileCloseFunction>(CLOSE.0.load(Relaxed))(file)
     }
 }
 
-/// Notes that there is a file over `fd`, if that is a socket.
+/// Notes that there is a file over `fd`, if `fd` is a socket.
 #[inline(always)]
 fn note_use(fd: c_int) {
     if !table::get_entry(fd).is_other()
@@ -227,7 +227,7 @@ pub(crate) unsafe fn fclose(real: types::fclose, file: *mut FILE) -> c_int {
     }
     // SAFETY: the program's own file.
     if !unsafe { is_followed(file) } {
-        // Before the call: afterwards, the number may already have been given to another thread.
+        // The count precedes the call: afterwards, another thread may already have the number.
         counts::log_final_and_forget(fd);
     }
     if entry.is_other() { call() } else { hidden::on_flow(Api::FClose, entry.flow(), call) }

@@ -1,6 +1,6 @@
 //! `syscall`: the function by which some libraries call the kernel past libc's other functions
-//! (libuv closes sockets and sends batches that way). Calls about sockets take the same path as the
-//! function of that name.
+//! (libuv closes sockets and sends batches by it). Calls about sockets take the same path as the
+//! functions of libc with their names.
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
@@ -149,8 +149,8 @@ forwarded! {
 
 ///
 /// # Safety
-/// As for `syscall`. It is variadic, but on all Linux architectures six words passed on for fewer
-/// are the same call.
+/// As for `syscall`. It is variadic, but on all Linux architectures a call with six words is the
+/// same as one with fewer.
 #[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
 #[cfg_attr(feature = "injected", expect(dead_code, reason = "there is no libc to call it"))]
 pub(crate) unsafe fn syscall(
@@ -299,7 +299,7 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
                 e as _,
                 f as _,
             ) as c_long,
-            // The offset is passed in two words, which makes these functions of six arguments.
+            // The offset is passed in two words, so these calls have six arguments.
             libc::SYS_preadv2 => read_write::receive_vector(a as _, b as _, c as _, || {
                 Way::call(number, a, b, c, d, e, f) as ssize_t
             }) as c_long,

@@ -1,9 +1,9 @@
 //! Threads: records the creator of each.
 //!
-//! Only the new thread knows its own id, and only the old one is certain to be the creator. The two
-//! exchange this in a small table of slots, from which the new thread fetches its real start
-//! function. It keeps the creator's id to itself until it logs something, so a thread that has
-//! nothing to do with sockets takes no room in the log.
+//! Only the new thread knows its own id, and only the creator is certain to be the creator. So the
+//! creator leaves its id in a small table of slots, from which the new thread fetches it with its
+//! real start function. The new thread logs the creator's id only once it logs something else, so a
+//! thread that has nothing to do with sockets takes no space in the log.
 //!
 //! A thread begins with its creator's signal mask, so a fact about it that only the creator knows
 //! is passed in the same way: whether the program has SIGBUS blocked (`log/guard.rs`).
@@ -107,8 +107,8 @@ struct ThreadStart {
     argument: *mut c_void,
 }
 
-/// Stores the facts from the creator of a new thread, and frees the slot. It is the thread's first
-/// action.
+/// Stores the facts from the creator of a new thread, and frees the slot. This is the thread's
+/// first action.
 unsafe extern "C" fn arrive(slot: &NewThreadSlot) -> ThreadStart {
     let argument = slot.argument.load(Acquire);
     let entry = slot.entry.load(Relaxed);
@@ -121,8 +121,8 @@ unsafe extern "C" fn arrive(slot: &NewThreadSlot) -> ThreadStart {
     ThreadStart { entry, argument }
 }
 
-/// First function of a new thread. It jumps to the program's own, so that no frame of ours is on
-/// its stack.
+/// First function of a new thread. It jumps to the program's own start function, so that no frame
+/// of the library is on the thread's stack.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() {
@@ -136,8 +136,8 @@ unsafe extern "C" fn begin() {
     )
 }
 
-/// First function of a new thread. It jumps to the program's own, so that no frame of ours is on
-/// its stack.
+/// First function of a new thread. It jumps to the program's own start function, so that no frame
+/// of the library is on the thread's stack.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() {

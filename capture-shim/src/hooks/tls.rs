@@ -31,7 +31,7 @@ pub(super) use own;
 /// `within` nothing is inspected.
 ///
 /// # Safety
-/// The parts are null or readable that far.
+/// The parts are null or readable for their lengths.
 #[inline(always)]
 pub(super) unsafe fn with_plaintext<R: Copy>(
     within: Option<PlaintextScope>,

@@ -102,7 +102,7 @@ macro_rules! leave_for_transfer {
 }
 pub(super) use leave_for_transfer;
 
-/// Out-of-line part of [`leave_for_transfer`], for calls with flags.
+/// Out-of-line part of `leave_for_transfer`, for calls with flags.
 macro_rules! leave_for_transfer_apart {
     () => {
         concat!("22:\n", "test r10d, {unusual_flags}\n", "jnz 20b\n", "jmp 21b\n",)
@@ -136,7 +136,7 @@ macro_rules! go_on_with_transfer {
 }
 pub(super) use go_on_with_transfer;
 
-/// Out-of-line part of [`go_on_with_transfer`], for a transfer of C code.
+/// Out-of-line part of `go_on_with_transfer`, for a transfer of C code.
 macro_rules! go_on_with_transfer_apart {
     () => {
         concat!(

@@ -144,7 +144,8 @@ impl DirectionState {
     /// Handles the next turn of an end that spoke the Redis protocol.
     #[inline(never)]
     fn redis_turns(&mut self, conversation: &FlowConversation) {
-        // The protocol does not change if both ends send at the same time, as with a long pipeline.
+        // If both ends send at the same time, as with a long pipeline, a message may be incomplete:
+        // then it continues.
         if self.redis.is_between() || !conversation.is_redis() {
             self.expect_head();
         }

@@ -109,7 +109,7 @@ pub(super) fn announces_http2(start: &[u8]) -> bool {
     field_value(start, b"upgrade:") == Some(b"h2c")
 }
 
-/// Eight bytes of a name, or fewer at its end.
+/// Up to eight bytes of a name, to be compared with a line.
 #[derive(Clone, Copy)]
 struct NameWord {
     /// The bytes, in lower case.
@@ -179,7 +179,7 @@ pub(super) fn whole_word(text: &[u8], at: usize) -> Option<u64> {
         .then(|| u64::from_le(unsafe { text.as_ptr().add(at).cast::<u64>().read_unaligned() }))
 }
 
-/// Eight bytes of `text` from `at` on. Those past its end are zeros.
+/// Eight bytes of `text` from `at` on. Bytes past the end of `text` are zeros.
 #[inline(always)]
 pub(super) fn word_at(text: &[u8], at: usize) -> u64 {
     whole_word(text, at).unwrap_or_else(|| last_word(text, at))
@@ -210,14 +210,14 @@ pub(super) enum LineStart {
     Other,
 }
 
-/// Whether a line with these `first` bytes is left out, as most are: judged by its first byte.
-/// Others may be left out, too.
+/// Whether a line with these `first` bytes is left out, as most are, judged by its first byte.
+/// Lines for which this is false may be left out, too.
 #[inline(always)]
 pub(super) fn is_left_out(first: u64) -> bool {
     FIRST_BYTES >> (first % 64) & 1 == 0
 }
 
-/// Whether a line with these `first` bytes is the empty one.
+/// Whether a line with these `first` bytes is the empty line.
 #[inline(always)]
 pub(super) fn is_end(first: u64) -> bool {
     first as u16 == u16::from_le_bytes(*b"\r\n") || first as u8 == b'\n'
@@ -234,7 +234,7 @@ pub(super) fn classify_line(text: &[u8], at: usize, first: u64) -> LineStart {
 }
 
 /// Field of the line at `at` of `text`, which has its newline, and which begins with the bytes of
-/// `first`; `None` if it is left out.
+/// `first`; `None` if the line is left out.
 #[inline(always)]
 pub(super) fn named_field(text: &[u8], at: usize, first: u64) -> Option<KeptField> {
     // Bytes after a newline match no name, so matching ones are the line's. Compared one after the

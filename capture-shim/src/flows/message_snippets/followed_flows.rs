@@ -17,7 +17,7 @@ use crate::state;
 use crate::state::options::recording_options;
 use crate::tuning::FLOWS_WITH_HEADS;
 
-/// Flow in the table. All of it may be zeros. The fields that a message uses are in two cache
+/// Flow in the table. All fields may be zeros. The fields that a message uses are in two cache
 /// lines: the first one, and the first one of its direction.
 #[repr(C, align(64))]
 pub(super) struct FollowedFlow {
@@ -35,9 +35,9 @@ const _: () = assert!(offset_of!(FollowedFlow, directions) == 64);
 /// Lock of a direction.
 #[repr(C)]
 struct WalkLock {
-    /// Whether a thread holds it.
+    /// Whether a thread holds the lock.
     is_taken: AtomicBool,
-    /// Whether others wanted it meanwhile.
+    /// Whether another thread or a signal handler wanted the lock meanwhile.
     is_disturbed: AtomicBool,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn create_table() -> bool {
     true
 }
 
-/// Place of `flow`, which may be another flow's; `None` if snippets are not kept.
+/// Place of `flow` in the table, which another flow may have; `None` if snippets are not kept.
 #[inline(always)]
 fn flow_place(flow: u32) -> Option<&'static FollowedFlow> {
     let all = FLOWS.load(Relaxed);
@@ -122,7 +122,7 @@ impl TakenDirection {
         &self.followed.conversation
     }
 
-    /// The direction.
+    /// State of the direction.
     #[inline(always)]
     pub(super) fn direction_state(&mut self) -> &mut DirectionState {
         let [sent, received] = &self.followed.directions;
@@ -146,7 +146,7 @@ impl TakenDirection {
     /// Blanking of the direction's turns.
     ///
     /// # Safety
-    /// Only one is used at a time, and before this is dropped.
+    /// Only one [`TurnBlanking`] is used at a time, and only before `self` is dropped.
     pub(super) unsafe fn turn_blanking(&self) -> TurnBlanking {
         // SAFETY: as the caller guarantees.
         let turn = unsafe { &mut *self.turn_start() };

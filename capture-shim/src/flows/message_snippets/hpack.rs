@@ -5,8 +5,8 @@
 //! The table's entries become shorter by that, so a reader drops them later than the two ends do,
 //! which never refer to dropped entries.
 //!
-//! A bit records whether the name of a table entry is a chosen one. Entries are counted from the
-//! newest on, so the bits of dropped entries do no harm.
+//! One bit for each entry of the dynamic table records whether the entry's name is chosen. Entries
+//! are counted from the newest on, so the bits of dropped entries do no harm.
 
 use super::sink::SnippetSink;
 
@@ -165,7 +165,7 @@ enum BlockStep {
     Lost,
 }
 
-/// Walk through the blocks of one direction. All of it may be zeros.
+/// Walk through the blocks of one direction. All fields may be zeros.
 #[repr(C)]
 pub(super) struct HeaderBlocks {
     /// Whether the names of the table's entries are chosen, the newest in the lowest bit.
@@ -209,7 +209,7 @@ impl HeaderBlocks {
         query: &mut QueryBlanker,
         sink: &mut impl SnippetSink,
     ) {
-        // Bytes before this index were passed.
+        // Bytes before the index `given` were passed to `sink`.
         let (mut given, mut at) = (0, 0);
         let put = |from: usize, to: usize, sink: &mut _| {
             SnippetSink::put_bytes(sink, bytes.get(from..to).unwrap_or(&[]));
@@ -313,7 +313,7 @@ impl HeaderBlocks {
         self.begin_integer(byte, bits, BlockStep::Index);
     }
 
-    /// Begins an integer with `bits` bits in its first byte. If it has more, they are read in
+    /// Begins an integer with `bits` bits in its first byte. If it has more bytes, they are read in
     /// `step`.
     fn begin_integer(&mut self, byte: u8, bits: u32, step: BlockStep) {
         let largest = (1u32 << bits) - 1;

@@ -12,7 +12,7 @@ use super::pieces::KeptRanges;
 use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 use crate::tuning::MAX_KEPT_LINES_BYTES;
 
-/// The head that is being walked, and its current line. All of it may be zeros.
+/// The head that is being walked, and its current line. All fields may be zeros.
 #[repr(C)]
 pub(super) struct HttpHead {
     /// Beginning of a line that arrives in parts.
@@ -127,7 +127,7 @@ impl HttpHead {
         }
     }
 
-    /// Keeps the gathered bytes if there is no room for another piece.
+    /// Keeps the gathered bytes if all places for pieces are taken.
     #[inline]
     fn make_room(
         &mut self,

@@ -33,7 +33,7 @@ enum FramePayload {
     Block,
 }
 
-/// Walk over the frames of one direction. All of it may be zeros.
+/// Walk over the frames of one direction. All fields may be zeros.
 #[repr(C)]
 pub(super) struct FrameWalk {
     blocks: HeaderBlocks,
@@ -45,7 +45,7 @@ pub(super) struct FrameWalk {
     is_padded: bool,
     /// Number of remaining bytes before the header block fragment, without the padding length.
     before: u8,
-    /// Number of bytes of padding after it.
+    /// Number of bytes of padding after the header block fragment.
     padding: u8,
     /// Number of remaining bytes of the client's preface.
     preface: u8,
@@ -200,7 +200,7 @@ impl FrameWalk {
         (self.before, self.padding, self.is_padded) = (0, 0, false);
         let is = |flag: u8| flags & flag != 0;
         self.payload = match kind {
-            // Only its header, and only if it ends a message.
+            // Only the header of the frame is kept, and only if it ends a message.
             DATA => {
                 if is(END_STREAM) {
                     self.keep_frame_header(0, self.rest > 0, sink);

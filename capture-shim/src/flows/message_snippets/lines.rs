@@ -67,10 +67,10 @@ fn find_far_newline(bytes: &[u8]) -> Option<usize> {
     (!found.is_null()).then(|| found.addr() - bytes.as_ptr().addr())
 }
 
-/// Line that arrives in parts: its beginning and its end. All of it may be zeros.
+/// Line that arrives in parts: its beginning and its end. All fields may be zeros.
 #[repr(C)]
 pub(super) struct PartialLine {
-    // First, as it is the field used most.
+    // The first field, as it is used most.
     length: u32,
     start: [u8; START],
     end: [u8; END],
@@ -183,7 +183,7 @@ impl<'line> LineView<'line> {
 /// Facts from the first line of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FirstLine {
-    /// A request; whether its response has no body, whatever its lines state.
+    /// A request, and whether its response has no body, whatever the lines of the response state.
     Request { is_bodiless: bool },
     /// A response of this status.
     Response { status: u16 },
@@ -290,7 +290,7 @@ fn is_proxy(start: &[u8]) -> bool {
 /// is complete, and it is a response or has a known method.
 pub(super) fn is_head(bytes: &[u8]) -> bool {
     let searched = bytes.get(..MAX_FIRST_LINE_BYTES).unwrap_or(bytes);
-    // Most are not.
+    // Most lines do not begin a head.
     let begins = searched.get(..START).unwrap_or(searched);
     if classify_start(begins) == HeadLikelihood::Other {
         return false;

@@ -3,7 +3,7 @@
 /// Index of the first mark after which a query or parameters may contain a token: `?`, `;`.
 #[inline(always)]
 pub(super) fn token_mark(text: &[u8]) -> Option<usize> {
-    // They differ in one bit.
+    // The two marks differ in one bit.
     index_of_any::<b'?', { b'?' ^ b';' }>(text)
 }
 

@@ -1,4 +1,4 @@
-//! Openings: beginnings of binary data, as far as snippets of it are kept or must not be.
+//! Openings: beginnings of binary data that decide whether snippets of it are kept.
 
 use super::lines::START;
 
@@ -11,7 +11,7 @@ pub(super) enum TurnOpening {
     Http2,
     /// A proxy's header with its length in bytes, before the actual data.
     Proxy(usize),
-    /// One of these, if the following bytes match.
+    /// One of the variants above, if the following bytes match.
     Maybe,
     /// Something else.
     Other,
@@ -65,7 +65,7 @@ fn classify_settings(start: &[u8], is_http2: bool) -> TurnOpening {
     }
 }
 
-/// Classifies the buffered bytes and those that follow them.
+/// Classifies the buffered bytes `held` together with the bytes `after` them.
 #[cold]
 pub(super) fn classify_fragments(held: &[u8], after: &[u8], is_http2: bool) -> TurnOpening {
     let mut start = [0; START];

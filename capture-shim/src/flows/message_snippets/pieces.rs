@@ -22,7 +22,7 @@ impl KeptRanges {
         (self.count, self.length) = (0, 0);
     }
 
-    /// Whether there is no room for another one.
+    /// Whether all places for ranges are taken.
     pub(super) fn is_full(&self) -> bool {
         self.count == MAX_PIECES
     }
@@ -37,7 +37,7 @@ impl KeptRanges {
         self.length
     }
 
-    /// Appends a range. It is left out if there is no room.
+    /// Appends a range. It is left out if all places are taken.
     #[inline(always)]
     pub(super) fn add_range(&mut self, range: Range<usize>) {
         if let Some(last) = self.count.checked_sub(1).and_then(|last| self.ranges.get_mut(last))
@@ -52,13 +52,13 @@ impl KeptRanges {
         }
     }
 
-    /// Whether there is no room for another range after `count` further ones.
+    /// Whether all places for ranges are taken after `count` further ranges.
     #[inline(always)]
     pub(super) fn is_full_with(&self, count: usize) -> bool {
         self.count + count >= MAX_PIECES
     }
 
-    /// Appends a range that does not adjoin the last one. It is left out if there is no room.
+    /// Appends a range that does not adjoin the last one. It is left out if all places are taken.
     #[inline(always)]
     pub(super) fn push_range(&mut self, range: Range<usize>) {
         if let Some(place) = self.ranges.get_mut(self.count) {

@@ -27,7 +27,7 @@ pub(crate) struct PlaintextScope {
     thread: &'static ThreadLogState,
     session: usize,
     direction: Direction,
-    /// Previous mark of the thread: another session, which carries the bytes of this one.
+    /// Previous mark of the thread: another session, which encrypts the bytes of this one again.
     before: [usize; 2],
 }
 
@@ -74,7 +74,7 @@ impl PlaintextScope {
     /// bytes.
     ///
     /// # Safety
-    /// The parts are null or readable that far.
+    /// The parts are null or readable for their lengths.
     #[inline(never)]
     pub(crate) unsafe fn leave_scope(
         self,
@@ -144,7 +144,7 @@ impl PlaintextScope {
     }
 }
 
-/// Removes a session that ends.
+/// Removes the state of a session that ends.
 pub(crate) fn forget(session: *const c_void) {
     if recording_options().keeps_any_snippets() {
         sessions::forget_session(session.addr());

@@ -1,5 +1,6 @@
 //! TLS records in one direction of a connection, and the origin of their plain text: the transfer
-//! in which the record began, and the bytes of it that were already returned to the program.
+//! in which the record began, and the bytes of the record that were already returned to the
+//! program.
 //!
 //! Nothing here reads the clock, the log or another flow, so it is tested on bytes alone.
 
@@ -21,18 +22,18 @@ pub(super) struct CallTime {
     pub(super) end: u64,
 }
 
-/// Record with plain text still to come: where it began, and its length.
+/// Record with plain text that was not returned yet: where the record began, and its length.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct OpenRecord {
     moment: CallTime,
-    /// Offset in the bytes of its call.
+    /// Offset of the record in the bytes of its call.
     at: u32,
-    /// Length with its header, in bytes; 0 if unknown.
+    /// Length of the record with its header, in bytes; 0 if unknown.
     length: u32,
 }
 
-/// Records of one direction. All of it may be zeros.
+/// Records of one direction. All fields may be zeros.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct TlsRecords {
@@ -168,10 +169,11 @@ impl PlaintextOrigin {
         self.begun.moment
     }
 
-    /// Position of the byte at `offset` of the text: its call, and an offset in that, which is no
-    /// larger than the offset of its encrypted form, and larger than the offset of any byte before.
-    /// Both ends of a connection find the same byte of the stream: a record's first byte is at the
-    /// record's beginning, and others follow its header as if they were not encrypted.
+    /// Position of the byte at `offset` of the text: its call, and an offset in the bytes of the
+    /// call, which is no larger than the offset of its encrypted form, and larger than the offset
+    /// of any byte before. Both ends of a connection find the same byte of the stream: a record's
+    /// first byte is at the record's beginning, and others follow its header as if they were not
+    /// encrypted.
     pub(super) fn position_of(&self, offset: usize) -> (CallTime, u32) {
         let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_add(self.given);
         match (offset, self.body_call) {

@@ -40,7 +40,7 @@ enum NumberState {
     Return,
 }
 
-/// Current message. All of it may be zeros: then the next one begins.
+/// Current message. All fields may be zeros: then the next message begins.
 #[repr(C)]
 pub(super) struct RedisMessage {
     /// Number of remaining elements, including the message itself.
@@ -56,7 +56,7 @@ pub(super) struct RedisMessage {
     part: RedisElement,
     /// Type of the message.
     first: u8,
-    /// Number of its bytes that were kept.
+    /// Number of bytes of the message that were kept.
     kept: u8,
 }
 
@@ -261,7 +261,7 @@ impl RedisMessage {
             self.is_negative = false;
             match self.part {
                 RedisElement::Line => self.first = kind,
-                // A command: nothing else begins this way.
+                // The message is a command: nothing else begins this way.
                 RedisElement::Element if kind == b'$' && self.first == b'*' => {
                     conversation.speaks_redis()
                 }
@@ -340,7 +340,7 @@ impl RedisMessage {
         if usize::from(self.kept) == MAX_KEPT_REDIS_BYTES {
             self.part = RedisElement::Rest;
         }
-        // Also if the bytes that are left out are still to come.
+        // The run is also cut if the bytes that are left out are still to come.
         let cut = kept.end < to || !self.is_between() && self.part == RedisElement::Rest;
         let (continues, offset) = (before > 0, at + kept.start);
         let run =

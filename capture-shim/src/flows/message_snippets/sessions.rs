@@ -18,13 +18,13 @@ use crate::tuning::TLS_SESSIONS;
 /// State of a session.
 #[repr(C)]
 pub(super) struct SessionState {
-    /// Number of its flow; 0 for none.
+    /// Number of the session's flow; 0 for none.
     pub(super) flow: u32,
     pub(super) received: TlsRecords,
     pub(super) sent: TlsRecords,
 }
 
-/// Place of a session in the table. All of it may be zeros.
+/// Place of a session in the table. All fields may be zeros.
 #[repr(C, align(64))]
 struct TlsSession {
     /// Address of the library's object; 0 for none.
@@ -51,7 +51,8 @@ pub(super) fn create_table() -> bool {
     true
 }
 
-/// Place of the session `key`, which may be another's; `None` if snippets are not kept.
+/// Place of the session `key` in the table, which another session may have; `None` if snippets are
+/// not kept.
 fn session_place(key: usize) -> Option<&'static TlsSession> {
     let all = SESSIONS.load(Relaxed);
     // The distance between objects depends on the allocator.
@@ -87,8 +88,8 @@ pub(super) fn begin_session(key: usize) -> bool {
     session.key.load(Relaxed) == key || begun().is_some()
 }
 
-/// Calls `then` with the state of the session `key`; `None` if there is none, or another thread
-/// uses it.
+/// Calls `then` with the state of the session `key`; `None` if there is no such state, or another
+/// thread uses it.
 pub(super) fn with_session<R>(key: usize, then: impl FnOnce(&mut SessionState) -> R) -> Option<R> {
     let session = session_place(key)?;
     session.with_state(|known| (session.key.load(Relaxed) == key).then(|| then(known))).flatten()

@@ -22,15 +22,15 @@ pub(super) enum SnippetClass {
 pub(super) struct SnippetRun {
     /// Class of the snippet.
     pub(super) class: SnippetClass,
-    /// Offset of the first byte in the transfer, or of the first one that was not buffered.
+    /// Offset in the transfer of the run's first byte, or of the first byte that was not buffered.
     pub(super) offset: usize,
-    /// Whether they begin with buffered bytes of earlier transfers.
+    /// Whether the run begins with buffered bytes of earlier transfers.
     pub(super) held: bool,
     /// Number of bytes.
     pub(super) length: usize,
-    /// Whether they continue the previous run.
+    /// Whether the run continues the previous run.
     pub(super) continues: bool,
-    /// Whether bytes of the head are left out after them.
+    /// Whether bytes of the head are left out after the run.
     pub(super) cut: bool,
 }
 

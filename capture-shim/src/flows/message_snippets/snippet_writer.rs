@@ -13,8 +13,8 @@ use super::turns::TurnStart;
 use crate::log::{OpenSnippet, RecordWriter};
 use crate::state::options::recording_options;
 
-/// Number of ticks by which a record may be older than those around it. Times are kept as their low
-/// 32 bits, and read as the nearest to the time of the chunk.
+/// Number of ticks by which a record may be older than the records around it. Times are kept as
+/// their low 32 bits, and read as the nearest to the time of the chunk.
 const MAX_TICKS_BACK: u64 = 1 << 30;
 
 /// Sink that writes the kept bytes of one transfer or datagram.
@@ -32,7 +32,7 @@ pub(super) struct SnippetWriter {
     /// Origin of plain text, which differs from the position of its transfer.
     origin: Option<PlaintextOrigin>,
     open: Option<OpenSnippet>,
-    /// Blanking of turns, and the current run; none if runs are written unchanged.
+    /// Blanking of turns, and the current run; `None` if runs are written unchanged.
     turn: Option<TurnBlanking>,
     coming: Option<SnippetRun>,
 }
@@ -45,7 +45,7 @@ pub(super) struct TurnBlanking {
 }
 
 impl SnippetWriter {
-    /// Sink for a transfer or a datagram at the time `ticks`; `now` is the current time.
+    /// Sink for a transfer or a datagram at the time `ticks`; `now` is the current time in ticks.
     pub(super) fn new(
         writer: RecordWriter,
         direction: Direction,
@@ -95,7 +95,8 @@ impl SnippetWriter {
         written
     }
 
-    /// Ends the previous run, and prepares the records of `run`. Returns false if it is not kept.
+    /// Ends the previous run, and prepares the records of `run`. Returns false if `run` is not
+    /// kept.
     #[inline(always)]
     fn prepare_run(&mut self, run: SnippetRun) -> bool {
         if let Some(open) = self.open.take() {
@@ -144,7 +145,7 @@ impl SnippetWriter {
 }
 
 impl SnippetWriter {
-    /// Writes the run of a turn after its bytes have arrived.
+    /// Writes the run of a turn once its bytes have been appended.
     #[inline(never)]
     fn write_turn(&mut self, run: SnippetRun, available: usize) {
         let Some(TurnBlanking { turn, conversation, direction }) = self.turn.take() else { return };

@@ -1,7 +1,7 @@
 //! Beginnings of turns as they are written: secrets and values are blanked before.
 //!
-//! A turn may arrive in several transfers, and the meaning of later bytes depends on all from the
-//! first one on. So its beginning is remembered here, only in the memory of the process.
+//! A turn may arrive in several transfers, and the meaning of later bytes depends on all bytes from
+//! the first on. So the beginning of a turn is remembered here, only in the memory of the process.
 
 use snippets::{BLANK, blank_turn, has_no_protocol};
 
@@ -28,7 +28,7 @@ const PUSHED: [&[u8]; 10] = [
 /// Longest name of a Redis command that is kept, in bytes.
 const LONGEST_COMMAND: usize = 24;
 
-/// Beginning of a turn of one direction, or of a Redis message. All of it may be zeros.
+/// Beginning of a turn of one direction, or of a Redis message. All fields may be zeros.
 #[repr(C)]
 pub(super) struct TurnStart {
     /// Number of bytes so far.

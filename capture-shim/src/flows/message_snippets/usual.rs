@@ -14,7 +14,7 @@ use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_LINES_BYTES};
 
 /// Walks over a complete usual head at the beginning of `bytes`. Puts its kept ranges into
 /// `pieces`, and returns where it ends and what follows, as `HttpHead::walk_lines` would; `None`
-/// without any effect if it is not one.
+/// without any effect if the bytes are not a usual head.
 #[inline(always)]
 pub(super) fn usual_head(
     bytes: &[u8],

@@ -41,18 +41,19 @@ struct CodeSearch<'a> {
     /// The process's memory. It is read as a file, since another thread may unmap a library
     /// meanwhile.
     memory: &'a OwnDescriptor,
-    /// Words about its pages; none if the kernel refuses them.
+    /// The kernel's words about the process's pages (`/proc/self/pagemap`); `None` if it refuses
+    /// them.
     pages: Option<&'a OwnDescriptor>,
     room: &'a mut SearchMemory,
     /// Number of bytes that may still be searched.
     left: usize,
     /// Calls of the object with the mappings that are being read.
     calls: u32,
-    /// First address of that object's beginning, if it is mapped; otherwise 0.
+    /// Address at which the beginning of the object is mapped; 0 if it is not.
     head: usize,
     /// Whether the object is the program.
     is_program: bool,
-    /// Whether that object is expected to call the kernel, or is reported elsewhere.
+    /// Whether the object is expected to call the kernel, or is reported elsewhere.
     is_passed_over: bool,
 }
 
@@ -71,7 +72,7 @@ pub(super) fn log_objects(lived: u64) {
     }
 }
 
-/// Logs that the program makes such calls, when it begins, if it is small.
+/// Logs that the program makes such calls by itself, when it begins, if it is small.
 pub(super) fn log_objects_of_small_program() {
     let Some([start, end]) = objects::program_code() else { return };
     if end - start > MAX_SMALL_PROGRAM_BYTES {
@@ -94,8 +95,8 @@ pub(super) fn log_objects_of_small_program() {
     }
 }
 
-/// Logs the objects that make such calls. At most `left` bytes of code are searched; larger objects
-/// are skipped.
+/// Logs the objects that make socket calls, or set up `io_uring`, by themselves. At most `left`
+/// bytes of code are searched; larger objects are skipped.
 fn search_mappings(left: usize) {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
     let Ok(memory) = raw::open(MEMORY, flags, 0) else { return };
@@ -127,7 +128,7 @@ fn is_expected(mapping: &FileMapping) -> bool {
     let [start, end] = mapping.range;
     [
         functions::syscall.known_address().addr(),
-        // Before glibc 2.34 it is in a separate library.
+        // Before glibc 2.34 this function is in a separate library.
         functions::connect.known_address().addr(),
         // SAFETY: takes only a number.
         unsafe { libc::getauxval(libc::AT_BASE) as usize },
@@ -137,8 +138,8 @@ fn is_expected(mapping: &FileMapping) -> bool {
 }
 
 impl CodeSearch<'_> {
-    /// Examines the next mapping. Those of one object are adjacent. Devices are not read, and of
-    /// files only mappings of the kind used for programs and libraries.
+    /// Examines the next mapping. The mappings of one object are adjacent. Devices are not read,
+    /// and of files only mappings of the kind used for programs and libraries.
     fn look_at(&mut self, mapping: &FileMapping) {
         const DEVICES: [&[u8]; 2] = [b"/dev/", b"/sys/"];
         if !mapping.is_private || DEVICES.iter().any(|of| mapping.path.starts_with(of)) {
@@ -172,7 +173,7 @@ impl CodeSearch<'_> {
         }
     }
 
-    /// Logs the object after its mappings have been read, if it makes such calls.
+    /// Logs the object after its mappings have been read, if it makes calls past libc.
     fn end_object(&mut self) {
         if self.calls != 0
             && !self.is_passed_over
@@ -243,7 +244,7 @@ impl CodeSearch<'_> {
         if came > 0 {
             return own_calls(room.get(..came).unwrap_or(&[]));
         }
-        // Nothing is mapped before it.
+        // Nothing is mapped before the code.
         let came = self.memory.read_at(room.get_mut(..length).unwrap_or(&mut []), start);
         own_calls(room.get(..came).unwrap_or(&[]))
     }

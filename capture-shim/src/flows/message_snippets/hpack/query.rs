@@ -1,10 +1,10 @@
 //! Queries in values of HTTP/2: blanks the text after a question mark, as it may hold tokens, and
 //! parameters after a semicolon, up to the next slash.
 //!
-//! Of a Huffman-coded value the bits before the query stay. After it they are replaced by bits that
-//! are a valid code, too, so that a reader finds a value of the same length. Nothing is kept of it
-//! after parameters: the slash could not stay in place, since the bits before it have been passed
-//! on before the end of the parameters is known.
+//! Of a Huffman-coded value the bits before the query stay. The bits after it are replaced by bits
+//! that are a valid code, too, so that a reader finds a value of the same length. Nothing of such a
+//! value is kept after parameters: the slash could not stay in place, since the bits before it were
+//! passed to the sink before the end of the parameters is known.
 
 use snippets::huffman;
 
@@ -32,7 +32,7 @@ const fn code_ends<const COUNT: usize>(lengths: [usize; COUNT]) -> [(u32, u32); 
     }
     ends
 }
-/// Position in a value. All of it may be zeros, at the beginning of the value.
+/// Position in a value. All fields may be zeros, at the beginning of the value.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(in super::super) struct QueryBlanker {

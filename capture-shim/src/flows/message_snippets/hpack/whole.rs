@@ -1,4 +1,4 @@
-//! Usual header blocks, handled in one pass. They are kept in the same form as by
+//! Usual header blocks, handled in one pass. The kept bytes are the same as by
 //! [`HeaderBlocks::walk_block`].
 
 use super::super::sink::BLANK;
@@ -28,7 +28,7 @@ impl BlankedValues {
     }
 
     /// Adds the value of `length` bytes from `begin` on, with its length at `at`. Returns false if
-    /// there is no room. Blocks are short, see [`crate::tuning::MAX_WHOLE_FRAME_BYTES`].
+    /// all places are taken. Blocks are short, see [`crate::tuning::MAX_WHOLE_FRAME_BYTES`].
     #[inline(always)]
     fn add_value(&mut self, at: usize, begin: usize, length: usize) -> bool {
         let Some(place) = self.values.get_mut(self.count) else { return false };
