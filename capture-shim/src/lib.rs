@@ -18,8 +18,8 @@ mod tuning;
 extern crate std;
 
 socket_log::without_std! {
-    /// The last resort. Nothing here is meant to panic, and a program must not be left in an
-    /// endless loop.
+    /// Ends the process. Nothing in the library is meant to panic, and a program must not be left
+    /// in an endless loop.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo) -> ! {
         platform::raw::abort_process()

@@ -12,7 +12,7 @@ use socket_log::encode::Direction;
 use crate::c_library::{tls, types};
 use crate::flows::message_snippets::plain::{self, PlaintextScope};
 
-/// Function of a TLS library for a caller, with its type.
+/// Function of a TLS library for the call site `$caller`, with its type.
 macro_rules! own {
     ($function:ident, $caller:ident, $type:ty) => {
         // SAFETY: the library's own function of that name, with its documented type.
@@ -51,7 +51,7 @@ pub(super) unsafe fn with_plaintext<R: Copy>(
 /// direction from or to one buffer.
 ///
 /// # Safety
-/// The buffer is readable as far as bytes are moved.
+/// The buffer is readable for the bytes that the call moves.
 #[inline(always)]
 unsafe fn of_session<R: Copy>(
     session: *const c_void,
@@ -74,7 +74,7 @@ macro_rules! counted {
     )*) => {$(
         ///
         /// # Safety
-        /// As for the function of that name.
+        /// As for the TLS library's function with this name.
         pub(crate) unsafe extern "C" fn $hook(
             $session: *mut c_void,
             $buffer: $pointer,
@@ -116,7 +116,7 @@ macro_rules! counted_by_argument {
     ($($hook:ident($pointer:ty) => $function:ident, $direction:ident;)*) => {$(
         ///
         /// # Safety
-        /// As for the function of that name.
+        /// As for the TLS library's function with this name.
         pub(crate) unsafe extern "C" fn $hook(
             session: *mut c_void,
             buffer: $pointer,
@@ -184,7 +184,7 @@ macro_rules! ending {
     ($($hook:ident => $function:ident;)*) => {$(
         ///
         /// # Safety
-        /// As for the function of that name.
+        /// As for the TLS library's function with this name.
         pub(crate) unsafe extern "C" fn $hook(session: *mut c_void, caller: *const c_void) {
             type Own = unsafe extern "C" fn(*mut c_void);
             let own = own!($function, caller, Own);

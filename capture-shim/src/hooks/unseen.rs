@@ -1,7 +1,7 @@
-//! Programs that load no library: a process that starts one records that, since nothing else will.
+//! Programs that load no library: a process that starts one records this, since nothing else will.
 //!
-//! A `vfork` child cannot write, since it runs on its parent's memory. It leaves a note there,
-//! which the parent writes down when it makes its next child, or ends.
+//! A `vfork` child cannot write a record, since it runs on its parent's memory. It leaves a note in
+//! this memory, which the parent records when it makes its next child, or ends.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int};
@@ -25,7 +25,7 @@ const DEEPEST: usize = 5;
 
 /// Note of a `vfork` child about the program that it starts.
 struct VforkNote {
-    /// One of the three constants below.
+    /// State of the note: one of the constants of this type.
     state: AtomicU32,
     what: UnsafeCell<UnseenProgram>,
 }
@@ -60,14 +60,14 @@ static NOTES: VforkNotes = VforkNotes(
 
 /// Name of a program, as a call gives it.
 pub(crate) enum ProgramName {
-    /// By its path.
+    /// The program's path.
     Path(*const c_char),
-    /// By a name that is searched for as by a shell.
+    /// A name that is searched for as by a shell.
     Name(*const c_char),
-    /// By its descriptor.
+    /// A descriptor of the program's file.
     Opened(c_int),
-    /// By its path below the directory of a descriptor; by the descriptor itself if the path is
-    /// empty.
+    /// A descriptor of a directory, and the program's path below it; the descriptor of the
+    /// program's file if the path is empty.
     Below(c_int, *const c_char),
 }
 
@@ -97,8 +97,8 @@ impl PendingNote {
     }
 }
 
-/// Records that the calling process is about to become `program`, for which the library cannot be
-/// opened if that was `refused`.
+/// Records that the calling process is about to become `program`. `refused` is the error for which
+/// the program cannot open the library, or 0.
 pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
     let is_aside = matches!(log::log_standing(), LogStanding::Aside);
     let (mut note, mut announced) = (None, None);
@@ -107,7 +107,7 @@ pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
             announced = announce_exec(AnnouncedExecutor::Itself, file.path);
         }
         if announced.is_some() {
-            // A recorder injects the library there.
+            // A recorder injects the library into the program.
         } else if is_aside {
             note = leave_note(without_recorder(cause), file.name);
         } else {
@@ -117,7 +117,8 @@ pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
     PendingNote { note, announced }
 }
 
-/// Records that the calling process has started `program` as the process `pid`.
+/// Records that the calling process has started `program` as the process `pid`. `refused` is the
+/// error for which the program cannot open the library, or 0.
 pub(crate) fn log_spawned(program: &ProgramName, refused: c_int, pid: u32) {
     inspect_program(program, refused, |cause, file| {
         write_record(without_recorder(cause), pid, file.name)
@@ -151,7 +152,7 @@ pub(crate) fn announce_spawn(
     announced
 }
 
-/// Writes down the notes of `vfork` children.
+/// Records the notes of `vfork` children in the log.
 pub(crate) fn collect_notes() {
     for note in &NOTES.0 {
         if note.state.compare_exchange(READY, BUSY, AcqRel, Relaxed).is_ok() {
@@ -164,7 +165,7 @@ pub(crate) fn collect_notes() {
     }
 }
 
-/// Frees the notes in a child that has begun: they are for its parent.
+/// Frees the notes in a child that has begun, since its parent records them.
 pub(crate) fn begin_child() {
     // A page that is not written is not copied.
     let taken = NOTES.0.iter().filter(|note| note.state.load(Relaxed) != FREE);
@@ -200,7 +201,7 @@ fn leave_note(cause: u16, program: &[u8]) -> Option<usize> {
     Some(index)
 }
 
-/// Calls `unseen` with the cause and the file if nothing of the program will be recorded.
+/// Calls `unseen` with the cause and the program's file if nothing of the program will be recorded.
 #[inline(never)]
 fn inspect_program(program: &ProgramName, refused: c_int, unseen: impl FnOnce(u16, &ProgramFile)) {
     let given = match *program {
@@ -287,7 +288,7 @@ fn can_be_put() -> bool {
         numbers.iter().all(|number| permitted_syscalls::passes_call(*number, &[0; 6]))
     };
     all(&[libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mprotect])
-        // Descriptors replace what no path leads to from there.
+        // Descriptors replace the files to which no path leads from the other root directory.
         && (keep::kept_recorder().is_none()
             || all(&[libc::SYS_socketpair, libc::SYS_recvmsg, libc::SYS_close]))
 }
@@ -311,7 +312,7 @@ fn search_path(name: &[u8], path: &mut BoundedText<PATH>) {
 }
 
 /// Cause for which nothing of the program at `path` will be recorded, if there is one. `room` is
-/// for the file's beginning.
+/// the buffer for the file's beginning.
 fn unseen_cause(path: &CStr, room: &mut BoundedText<PATH>) -> Option<u16> {
     let status = raw::status_of(path)?;
     if status.st_mode & libc::S_IFMT != libc::S_IFREG || status.st_mode & 0o111 == 0 {
@@ -335,7 +336,7 @@ fn unseen_cause(path: &CStr, room: &mut BoundedText<PATH>) -> Option<u16> {
     raw::is_denied(room.as_c_str()).then_some(unseen::DIRECTORY).or(of_image)
 }
 
-/// Cause in the program's file, or in its interpreter's.
+/// Cause in the program's file, or in the file of its interpreter.
 fn image_cause(path: &CStr, room: &mut BoundedText<PATH>, depth: usize) -> Option<u16> {
     let file = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK, 0).ok()?;
     *room = BoundedText::new();

@@ -1,5 +1,5 @@
-//! Waits for descriptors (`poll`, `select`, `epoll_wait`): how long each takes, if the user wants
-//! to know (`SOCKCAP_WAITS`). Otherwise each costs one check of that option.
+//! Waits for descriptors (`poll`, `select`, `epoll_wait`): how long each takes, if the user
+//! requests it (`SOCKCAP_WAITS`). Otherwise each wait costs one check of this option.
 
 use core::ffi::{c_int, c_long, c_ulong};
 
@@ -11,7 +11,8 @@ use crate::log;
 use crate::platform::{clock, raw};
 use crate::state::options::recording_options;
 
-/// Makes the program's call, and logs it if that is wanted. A call that does not block is no wait.
+/// Makes the program's call, and logs it if waits are recorded. A call that does not block is no
+/// wait.
 #[inline(always)]
 fn log_wait(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c_int) -> c_int {
     if !recording_options().waits {
@@ -35,7 +36,7 @@ fn log_wait_if_blocking(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_i
 
 /// Whether a timeout is more than zero; a null pointer means no timeout.
 ///
-/// An invalid pointer is left to the kernel to refuse.
+/// An invalid pointer counts as no timeout, since the kernel will refuse it.
 fn is_some_time(timeout: *const timespec) -> bool {
     // SAFETY: null, or found readable.
     unsafe { read_pointer(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
@@ -87,7 +88,7 @@ pub(crate) fn by_number(
     result
 }
 
-/// Makes a wait of the family of `epoll_wait`, which reports `events`.
+/// Makes a wait of the family of `epoll_wait` on `epoll`, to which the kernel reports `events`.
 ///
 /// # Safety
 /// `wait` is the program's own call, with these arguments.

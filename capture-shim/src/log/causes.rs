@@ -7,7 +7,7 @@ use socket_log::layout::lost;
 use crate::state::ProcessState;
 use crate::tuning::MAX_PAUSE;
 
-/// Whether the cause may be over soon.
+/// Whether the shortage with this cause may be over soon.
 pub(crate) fn is_temporary(cause: usize) -> bool {
     matches!(cause, lost::BUSY | lost::SHORTAGE)
 }
@@ -23,19 +23,20 @@ pub(crate) fn cause_of_error(error: isize) -> usize {
     }
 }
 
-/// Gets space for the log by `attempt`, unless that has failed just now. After each failure twice
-/// as many records are dropped before the next attempt, so that a program in trouble is not slowed
-/// down too.
+/// Gets space for the log by `attempt`, unless an attempt has failed just now. After each failure
+/// twice as many records are dropped before the next attempt, so that a program in trouble is not
+/// slowed down, too.
 pub(crate) fn try_with_backoff<T>(
     state: &ProcessState,
     attempt: impl FnOnce() -> Result<T, usize>,
 ) -> Result<T, usize> {
-    // Parts of the word: the remaining pause, the whole pause, and its cause.
+    // Parts of the word: the remaining pause and the whole pause, in numbers of records, and its
+    // cause.
     let pack = |left: u64, whole: u64, cause: usize| left << 32 | whole << 8 | cause as u64;
     let pause = state.pause.load(Relaxed);
     let (left, whole, cause) = (pause >> 32, pause >> 8 & 0xff_ffff, pause as usize & 0xff);
     if left > 0 {
-        // If two threads count at the same time, one of them succeeds.
+        // If two threads count at the same time, only one of them succeeds.
         let _ = state.pause.compare_exchange(pause, pack(left - 1, whole, cause), Relaxed, Relaxed);
         return Err(cause);
     }

@@ -1,6 +1,6 @@
 //! Count of children that use sockets and can make no log. Nothing else would report them, so they
-//! count themselves, in memory that they share with the process that made them. The log of that
-//! process has the count.
+//! count themselves, in memory that they share with the process that made them. The log of the
+//! process that made them has the count.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -16,8 +16,7 @@ use crate::state::ProcessState;
 /// none.
 static NEAREST: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
-/// Makes the count that this process, which has a log, shares with the children it is about to
-/// make.
+/// Maps the count that this process, which has a log, shares with the children it is about to make.
 pub(crate) fn share_counter(state: &ProcessState) {
     if state.without_log.load(Relaxed).is_null()
         && let Some(memory) = raw::map_shared(size_of::<AtomicU64>())

@@ -1,5 +1,5 @@
-//! Chunks of a thread: makes room for the next record after a recent enough anchor, and leaves full
-//! chunks.
+//! Chunks of a thread: ensures space for the next record after a recent enough anchor, and leaves
+//! full chunks.
 //!
 //! This is separate from the writer's fast paths, because only one in some hundreds of records
 //! needs it.
@@ -15,9 +15,9 @@ use crate::platform::clock;
 use crate::state::options::{RESOURCES, recording_options};
 use crate::state::{self, thread};
 
-/// Full chunk of a thread, until the record that did not fit is written in the next one. Only then
-/// may others reuse it. Otherwise a thread that sleeps in between would wake up, or be killed, with
-/// none of its records left.
+/// Full chunk of a thread, until the record that did not fit is written in the next chunk. Only
+/// then may other threads reuse it. Otherwise a thread that sleeps in between would wake up, or be
+/// killed, with none of its records left.
 pub(super) struct FullChunk {
     /// Cursor of the full chunk, or 0. It is the only field, so that it takes no stack.
     full: usize,
@@ -46,14 +46,14 @@ fn retire_chunk(full: usize) {
 const LONGEST: usize = 80;
 
 impl RecordWriter {
-    /// Whether the thread's chunk has room for the longest record that is written here, and an
-    /// anchor before it.
+    /// Whether the longest record that is written here fits into the thread's chunk, with an anchor
+    /// before it.
     fn has_room(self) -> bool {
         const { assert!(LONGEST <= LARGEST_RECORD_WORDS) };
         self.has_words(LONGEST)
     }
 
-    /// Whether the thread's chunk has room for that many words.
+    /// Whether `words` words fit into the thread's chunk.
     fn has_words(self, words: usize) -> bool {
         let used = self.thread.cursor.load(Relaxed) % CHUNK_BYTES;
         used != 0 && used + 4 * words <= CHUNK_BYTES
@@ -65,7 +65,7 @@ impl RecordWriter {
     pub(super) fn make_last_room(self) {
         let cursor = self.thread.cursor.load(Relaxed);
         if !self.has_words(4 * LONGEST) {
-            // As if it were full.
+            // The chunk is left as if it were full.
             state::replace_word(&self.thread.cursor, cursor, cursor.next_multiple_of(CHUNK_BYTES));
             drop(self.make_ready(clock::current_ticks()));
         }

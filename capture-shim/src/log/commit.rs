@@ -23,7 +23,7 @@ pub(crate) fn open_chunk(chunk: *mut ChunkHeader, tid: u32, anchor: &Anchor, wor
 /// Stores a record at its reserved place, its first word last.
 ///
 /// # Safety
-/// `words` yields `length` words, and as many at `place` are reserved for them.
+/// `words` yields `length` words, and `length` words at `place` are reserved for them.
 #[inline(always)]
 pub(super) unsafe fn commit_record(
     place: *mut u32,

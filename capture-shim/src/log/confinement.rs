@@ -1,4 +1,4 @@
-//! Provision for a time in which the process can neither make a log nor open one.
+//! Preparation for a time in which the process can neither make a log nor open one.
 
 use core::ffi::CStr;
 
@@ -53,21 +53,21 @@ pub(crate) fn provide_reserve(abilities: KeptAbilities) {
     }
 }
 
-/// Gives the log to the user as which the process will run, which otherwise could not open it
-/// again. If that is refused, or if that user cannot reach the log's directory, descriptors of both
-/// are kept.
+/// Makes `user`, as which the process will run, the owner of the log, so that the process can open
+/// it again. If this is refused, or if the user cannot reach the log's directory, descriptors of
+/// log and directory are kept.
 pub(crate) fn hand_over(user: uid_t) {
     if user == uid_t::MAX || user == raw::geteuid() || is_aside() {
         return;
     }
-    // The new user may have no access to it.
+    // The new user may have no access to the recorder's socket.
     keep::recorder();
     let Some(mut memory) = PathScratch::new() else { return };
     let path: &mut BoundedText<PATH> = memory.as_text();
     directory::push_home(path);
     let path = path.as_c_str();
     if raw::status_of(path).is_none() {
-        // The new user may not be permitted to make them.
+        // The new user may not be permitted to make the directories.
         directory::make_all();
     }
     let is_writable = raw::status_of(path).is_some_and(|status| status.st_mode & 0o3 == 0o3);

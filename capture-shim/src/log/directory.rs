@@ -45,7 +45,7 @@ pub(crate) fn open_directory() -> Result<OwnDescriptor, isize> {
 pub(crate) fn make_all() {
     let Some(mut memory) = PathScratch::new() else { return };
     let path: &mut BoundedText<PATH> = memory.as_text();
-    // All directories on the path. An existing one is no error.
+    // All directories on the path are made. An existing directory is no error.
     for (index, byte) in settings::data_directory().iter().enumerate() {
         if *byte == b'/' && index > 0 {
             raw::mkdir(path.as_c_str(), 0o777);
@@ -61,13 +61,13 @@ pub(crate) fn make_all() {
         raw::chmod(hosts, 0o755);
     }
     let Ok(hosts) = raw::open(hosts, BELOW, 0) else { return };
-    // A server that drops its rights puts logs there as another user, too. That user may neither
+    // A server that drops its rights makes logs in it as another user, too. Such a user may neither
     // list nor remove the files of others. A process without root rights is the only user.
     let (host, mode) = (settings::host_directory(), if is_root { 0o1733 } else { 0o750 });
     if hosts.make_directory(host, mode) == 0 && is_root {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         if let Ok(made) = hosts.open_file(host, flags, 0) {
-            // Regardless of the process's umask.
+            // The mode is set again, regardless of the process's umask.
             made.set_mode(mode);
         }
     }

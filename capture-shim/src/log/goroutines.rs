@@ -15,7 +15,7 @@ use crate::state::goroutine::Goroutine;
 use crate::state::recorded_goroutine;
 
 impl RecordWriter {
-    /// Writes the goroutine of the records to come, if the thread's chunk has another one.
+    /// Writes the goroutine of the next records, if another one is recorded in the thread's chunk.
     #[inline(always)]
     pub(super) fn record_goroutine(self) {
         if let Some(goroutine) = recorded_goroutine::unrecorded_goroutine()
@@ -25,8 +25,9 @@ impl RecordWriter {
         }
     }
 
-    /// Writes the goroutine of the next records if the thread's chunk has room, as it nearly always
-    /// has: in a Go server, every second record is one of these. Returns whether it was written.
+    /// Writes the goroutine of the next records if the record fits into the thread's chunk, as it
+    /// nearly always does: in a Go server, every second record is of this kind. Returns whether it
+    /// was written.
     #[inline(always)]
     fn record_goroutine_fast(self, Goroutine { number, creator }: Goroutine) -> bool {
         let is_written = self.append_fast(encode::goroutine_record(number, creator).as_slice());

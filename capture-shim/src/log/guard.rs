@@ -2,7 +2,7 @@
 //! provide a page of the log.
 //!
 //! A store into a mapped file causes SIGBUS if the file was cut meanwhile, if its file system
-//! copies on write and has no room for the copy, or if its disk or server has failed. So from the
+//! copies on write and has no space for the copy, or if its disk or server has failed. So from the
 //! beginning of a log on, the library handles this signal. After a fault in the log's own memory,
 //! private memory replaces the page; then the log grows no further, and unwritten records are
 //! counted. All other faults go to the program's own action, which is kept here, and which the
@@ -45,7 +45,7 @@ static MASKING: AtomicU64 = AtomicU64::new(0);
 /// Largest number of a signal.
 const MAX_SIGNAL: c_int = 64;
 
-/// SIGBUS in a set of signals.
+/// Bit of SIGBUS in a set of signals.
 pub(crate) const BIT: u64 = raw::signal_bit(SIGBUS);
 
 /// Type of a handler.
@@ -57,8 +57,8 @@ pub(crate) fn is_on() -> bool {
     WANTED.load(Relaxed)
 }
 
-/// Begins to guard the log. An injected image hooks no `sigaction`, so its program could save this
-/// handler and call it after the library is gone: there is no guard there.
+/// Begins to guard the log. In an injected image `sigaction` is not hooked, so the program could
+/// save this handler and call it after the library is gone; such an image has no guard.
 pub(crate) fn begin_guard() {
     if cfg!(feature = "injected") || WANTED.swap(true, Relaxed) {
         return;
@@ -90,7 +90,8 @@ pub(crate) fn begin_thread() {
     }
 }
 
-/// Lets faults reach the guard while the program's handler of another signal runs: it may send.
+/// Lets faults reach the guard while the program's handler of another signal runs, since the
+/// handler may send.
 pub(crate) fn keep_open(signal: c_int) {
     let is_handler =
         |action: &SignalAction| ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.handler);
@@ -128,8 +129,8 @@ pub(crate) fn begin_blocked() {
     thread::current_thread().set_blocked(true);
 }
 
-/// Saves the current action as the program's own, and installs the guard instead. A program that
-/// ignores the signal passes that on to programs that it executes, so it gets no guard.
+/// Saves the current action as the program's own, and installs the guard instead. If a program
+/// ignores the signal, programs that it executes inherit this, so it gets no guard.
 pub(crate) fn take_over() {
     let default = SignalAction { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
     // SAFETY: `guarding_action` has `on_fault`, which has the type of a handler.
@@ -160,7 +161,7 @@ pub(crate) fn take_over() {
     }
 }
 
-/// Guard's action in place of `program`'s. A fault may occur while it runs, too.
+/// Guard's action in place of `program`'s. A fault may also occur while the handler runs.
 fn guarding_action(program: &SignalAction) -> SignalAction {
     let (flag, restorer) = raw::signal_restorer();
     let kept = match program.handler {
@@ -208,7 +209,7 @@ unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mu
     // SAFETY: the arguments are the kernel's: a valid `siginfo_t` and `ucontext_t`.
     unsafe {
         if code <= 0 && is_blocked() {
-            // The program waits for it elsewhere. It stays blocked from here on.
+            // The program waits for the signal elsewhere, so it stays blocked from here on.
             raw::change_mask(libc::SIG_BLOCK, BIT);
             let mask = &raw mut (*context.cast::<libc::ucontext_t>()).uc_sigmask;
             *mask.cast::<u64>() |= BIT;
@@ -219,8 +220,8 @@ unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mu
     }
 }
 
-/// Replaces the log's page around `address` by private memory, if it is one, and ends the log's
-/// growth. Returns false if it is not a page of the log.
+/// Replaces the page around `address` by private memory, if it is a page of the log, and ends the
+/// log's growth. Returns false if it is not a page of the log.
 fn replace_page(state: &ProcessState, address: usize) -> bool {
     let page = address & !(PAGE - 1);
     if !segment::has_address(state, address)
@@ -228,7 +229,7 @@ fn replace_page(state: &ProcessState, address: usize) -> bool {
     {
         return false;
     }
-    // Unwritten records are counted, if that page is still available.
+    // Unwritten records are counted in the header, if its page is still available.
     causes::stop_growth(state, lost::NO_SPACE);
     thread::current_thread().cursor.store(0, Relaxed);
     // SAFETY: null or a mapping that is never removed; a fault there calls this handler again.
@@ -262,7 +263,8 @@ unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
         PROGRAM.handler.store(libc::SIG_DFL, Relaxed);
     }
     if program.flags as c_int & SA_NODEFER == 0 {
-        // As the kernel would have; the previous mask is restored after the handler.
+        // The signal is blocked, as the kernel would have done; the previous mask is restored after
+        // the handler.
         raw::change_mask(libc::SIG_BLOCK, BIT);
     }
     // SAFETY: the program's own handler, with the kernel's arguments; one with a single argument

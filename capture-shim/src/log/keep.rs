@@ -17,7 +17,7 @@ use crate::state::{ProcessState, settings};
 use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR, SECONDS_TO_ANNOUNCE};
 
 /// Suffix of the path of the socket at which the recorder receives ends of streams, after the path
-/// of the one at which it accepts connections.
+/// of the socket at which it accepts connections.
 const FAR: &[u8] = b".far";
 
 /// Kept descriptor.
@@ -43,7 +43,7 @@ impl KeptDescriptor {
         }
     }
 
-    /// Keeps `file` in place of the former one.
+    /// Keeps `file` in place of the former file.
     fn replace_with(&self, file: &OwnDescriptor, generation: u64) {
         let from =
             raw::descriptor_limit().saturating_sub(KEPT_BELOW_LIMIT).min(MIN_KEPT_DESCRIPTOR);
@@ -82,8 +82,8 @@ impl KeptDescriptor {
         }
     }
 
-    /// Whether `file` is the kept one. The buffer of the kernel's answer is not on the stack of the
-    /// callers.
+    /// Whether `file` is the kept file. A separate function, so that the buffer of the kernel's
+    /// answer is not on the stack of the callers.
     #[inline(never)]
     fn is_same_file(&self, file: &OwnDescriptor) -> bool {
         let known = [self.device.load(Relaxed), self.inode.load(Relaxed)];
@@ -183,8 +183,8 @@ pub(crate) fn open_log(state: &ProcessState) -> Result<OwnDescriptor, isize> {
     kept.map_or_else(|| open_again(state), Ok)
 }
 
-/// Flags by which the log is opened again. Whatever is at its path now, that takes no time and has
-/// no side effects.
+/// Flags by which the log is opened again, so that opening takes no time and has no side effects,
+/// whatever is at its path now.
 const AGAIN: c_int = libc::O_RDWR
     | libc::O_APPEND
     | libc::O_CLOEXEC
@@ -192,8 +192,8 @@ const AGAIN: c_int = libc::O_RDWR
     | libc::O_NONBLOCK
     | libc::O_NOCTTY;
 
-/// Opens the process's log by its name, if that still leads to the same file. Another user may have
-/// put a file or a link there.
+/// Opens the process's log by its name, if the name still leads to the same file. Another user may
+/// have put a file or a link in its place.
 #[cold]
 #[inline(never)]
 fn open_again(state: &ProcessState) -> Result<OwnDescriptor, isize> {
@@ -210,7 +210,7 @@ pub(crate) fn note_log(state: &ProcessState, file: &OwnDescriptor) {
     }
 }
 
-/// Device and inode of a file; zeros if it is not a regular one, or the kernel does not report
+/// Device and inode of a file; zeros if it is not a regular file, or the kernel does not report
 /// them.
 #[inline(never)]
 fn file_identity(file: &OwnDescriptor) -> [u64; 2] {
@@ -231,7 +231,7 @@ pub(crate) fn open_file(path: &CStr, flags: c_int, mode: u32) -> Result<OwnDescr
 pub(crate) fn unlink_file(path: &CStr) {
     match DIRECTORY.get(0) {
         Some(directory) => directory.unlink_file(base_name(path)),
-        // Not by a descriptor of the directory: the process may have none left.
+        // The path is used, and no descriptor of the directory: the process may have none left.
         None => raw::unlink(path),
     }
 }
@@ -281,8 +281,8 @@ pub(crate) fn free_number(fd: c_int) {
     }
 }
 
-/// Calls `close` for all numbers from `first` to `last` except kept ones, and stops at its first
-/// failure.
+/// Calls `close` for the ranges of numbers from `first` to `last` without the kept ones, and stops
+/// at its first failure.
 pub(crate) fn close_around(
     first: c_uint,
     last: c_uint,

@@ -1,9 +1,9 @@
 //! End of a log: returns the unused space that was allocated ahead.
 //!
 //! A store into a mapping beyond the file's end would be a SIGBUS in the program. So before the
-//! file is cut, the mapping beyond is replaced by private memory, and the log is stopped from
-//! growing. If more than one thread logs, others may still write much until the process is gone;
-//! then the tools cut the log, as they do after a process was killed.
+//! file is cut, the mapping beyond the cut is replaced by private memory, and the log is stopped
+//! from growing. If more than one thread logs, others may still write much until the process is
+//! gone; then the tools cut the log, as they do after a process was killed.
 
 use core::ffi::c_int;
 #[cfg(feature = "injected")]
@@ -41,7 +41,7 @@ pub(crate) fn at_end() {
 }
 
 /// Whether the standard output is a socket: libc may still buffer everything that the program has
-/// printed there, and writes it after the process's last own call.
+/// printed to it, and writes it after the process's last own call.
 fn prints_to_socket() -> bool {
     raw::socket_option::<c_int>(libc::STDOUT_FILENO, libc::SO_TYPE).is_ok()
 }
@@ -84,7 +84,7 @@ fn truncate_log(state: &ProcessState, header: &FileHeader) {
     if let Some((memory, length)) = segment::map_rest(state, used)
         && let Ok(file) = keep::open_log(state)
         && raw::replace_by_nothing(memory, length)
-        // Others may have cut it shorter.
+        // Another thread may have cut the file shorter.
         && file.size() > used
     {
         file.resize(used);

@@ -29,8 +29,8 @@ pub(crate) fn can_populate() -> bool {
     ANSWER.load(Relaxed) == 2
 }
 
-/// Makes a reserve for the process's own log, unless it has one; with space allocated `ahead` if it
-/// may get none later.
+/// Makes a reserve for the process's own log, unless it has one, with space allocated `ahead` if
+/// the process may get none later.
 pub(crate) fn make_reserve(state: &ProcessState, header: &FileHeader, ahead: bool) {
     let used = HEADER_BYTES + header.chunks.load(Relaxed) as usize * CHUNK_BYTES;
     if !state.reserve.load(Acquire).is_null() {
@@ -47,7 +47,7 @@ pub(crate) fn make_reserve(state: &ProcessState, header: &FileHeader, ahead: boo
     let Some(length) = largest_length(used + reach) else { return };
     let ahead = if ahead { RESERVE_AHEAD_BYTES.min(length.saturating_sub(used)) } else { 0 };
     let is_given = ahead > 0 && file.allocate(used, ahead) == 0;
-    // Others may make the log grow at this moment, but by less than that.
+    // Other threads may make the log grow at this moment, but by less than the reserve.
     if file.size() < length && file.resize(length) < 0 {
         return;
     }
@@ -58,8 +58,8 @@ pub(crate) fn make_reserve(state: &ProcessState, header: &FileHeader, ahead: boo
     }
 }
 
-/// Largest length, up to `length`, that the process may give a file of its own; `None` if that is
-/// zero.
+/// Largest length in bytes, up to `length`, that the process may give a file of its own; `None` if
+/// it may give none.
 pub(crate) fn largest_length(length: usize) -> Option<usize> {
     let most =
         recording_options().max_bytes.min(raw::file_size_limit()) as usize & !(CHUNK_BYTES - 1);

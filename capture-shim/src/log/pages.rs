@@ -2,7 +2,7 @@
 //!
 //! All requests in progress wait while a thread waits for pages. So no wait may be longer than a
 //! request: pages are prepared a few at a time, and the kernel does not read ahead. At the first
-//! store into a segment it would do so, for 1.5 ms with 4 MiB
+//! store into a segment it would read ahead, for 1.5 ms with 4 MiB
 //! (docs/decisions/0124-pages-of-the-log-come-a-few-at-once.md).
 
 use crate::platform::raw;
@@ -16,12 +16,13 @@ pub(crate) fn advise_mapping(memory: *mut u8, length: usize) {
     }
 }
 
-/// Has the kernel prepare a part of a mapping of the log for writing. If it cannot, the pages come
-/// later, one by one.
+/// Has the kernel prepare a part of a mapping of the log for writing. If the kernel cannot, it
+/// provides the pages later, one by one.
 pub(crate) fn make_ready(memory: *mut u8, length: usize) {
     // SAFETY: neither changes what is in memory, and nothing is stored.
     unsafe {
-        // The pages come from the file together. The next call would get them one by one.
+        // The pages are read from the file together. The next call alone would read them one by
+        // one.
         raw::advise_mapping(memory, length, libc::MADV_WILLNEED);
         raw::populate_pages(memory, length);
     }

@@ -19,7 +19,7 @@ use crate::state::options::{RESOURCES, recording_options};
 use crate::state::{self, ProcessState, thread};
 use crate::tuning::MIN_LEAVING_BYTES;
 
-/// Number of keys, from 0 on, for which glibc has room in each thread.
+/// Number of keys, from 0 on, for which glibc allocates no memory in a thread.
 const KEYS_WITHOUT_ALLOCATION: c_uint = 32;
 
 /// Key plus one, with a destructor that marks a thread's end; 0 if there is none.
@@ -27,7 +27,8 @@ static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Registers a destructor for the end of threads.
 pub(crate) fn watch_thread_ends() {
-    // Not all versions of libc have them in libc's own file, so they must not be required.
+    // Not all versions of libc have these functions in libc's own file, so they must not be
+    // required.
     let (Some(create), Some(_)) = (linker::pthread_key_create(), linker::pthread_setspecific())
     else {
         return;
@@ -52,12 +53,13 @@ pub(crate) fn expect_end() {
     }
 }
 
-/// Leaves the rest of the thread's chunk to others. Libc calls it when the thread ends.
+/// Leaves the rest of the thread's chunk to other threads. Libc calls this function when the thread
+/// ends.
 unsafe extern "C" fn on_end(_: *mut c_void) {
     thread_ends();
 }
 
-/// Leaves the rest of the calling thread's chunk to others.
+/// Leaves the rest of the calling thread's chunk to other threads.
 pub(crate) fn thread_ends() {
     let (Some(state), thread) = (state::current_state(), thread::current_thread()) else { return };
     if thread.attached.load(Relaxed) != state.generation.load(Relaxed) {
@@ -82,7 +84,7 @@ pub(crate) fn thread_ends() {
     }
 }
 
-/// Keeps the rest of a chunk from `cursor` on.
+/// Keeps the rest of a chunk, from `cursor` on, for the next thread that begins.
 pub(crate) fn leave_chunk(state: &ProcessState, cursor: usize) {
     let used = cursor % CHUNK_BYTES;
     if used != 0 && CHUNK_BYTES - used >= MIN_LEAVING_BYTES {
@@ -93,7 +95,7 @@ pub(crate) fn leave_chunk(state: &ProcessState, cursor: usize) {
     }
 }
 
-/// Takes the rest of a chunk that an ended thread left.
+/// Takes the rest of a chunk that an ended thread left, and returns its cursor.
 pub(crate) fn take_chunk(state: &ProcessState) -> Option<usize> {
     let taken = |place: &AtomicUsize| match place.load(Relaxed) {
         0 => 0,

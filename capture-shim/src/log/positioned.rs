@@ -1,5 +1,5 @@
 //! Transfers with their position, if the log overwrites its oldest part. The two records get their
-//! space in one step, and whether the first is needed is checked at that very moment. See
+//! space in one step, and whether the position is needed is checked in this step. See
 //! [`super::positions`].
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -21,9 +21,9 @@ pub(crate) struct StreamTransfer {
 }
 
 impl RecordWriter {
-    /// Writes a transfer after the record `position`, or without it if it `follows` the latest one
-    /// in this chunk. Both are written together, so that they are in one chunk. Returns the chunk's
-    /// number.
+    /// Writes a transfer after the record `position`, or without this record if the transfer
+    /// `follows` the latest one in this chunk. Both are written together, so that they are in one
+    /// chunk. Returns the chunk's number.
     pub(crate) fn transfer_after(
         self,
         position: &[u32],
@@ -48,8 +48,8 @@ impl RecordWriter {
                 return Some(chunk);
             }
             let _full_chunk = self.make_ready(now)?;
-            // Until this record is complete, one of a signal handler must not be read as following
-            // it.
+            // Until this record is complete, a record of a signal handler must not be read as
+            // following it.
             self.thread.latest.store(0, Release);
             let chunk = self.chunk_number();
             let before = if follows(chunk) { &[] } else { position };
@@ -77,8 +77,8 @@ impl RecordWriter {
         None
     }
 
-    /// Number of the thread's chunk from its latest anchor on. No other chunk has it, nor any later
-    /// chunk in its place.
+    /// Number of the thread's chunk from its latest anchor on. No other chunk has this number, nor
+    /// any later chunk in its place.
     fn chunk_number(self) -> u64 {
         let page = (self.thread.cursor.load(Acquire) / CHUNK_BYTES) as u64;
         self.thread.anchor.load(Relaxed).rotate_left(32) ^ page

@@ -2,11 +2,11 @@
 //! (`SOCKCAP_WHEN_FULL=newest`).
 //!
 //! A reader finds the other end of a message by counting bytes from the stream's first one, and the
-//! number of overwritten ones is unknown. So the first transfer of each direction of a flow in a
-//! chunk is preceded by its position. The next one in the same chunk adjoins it, unless another
-//! thread came in between: then it has a position too. Each chunk is thus correct by itself,
-//! whichever others are gone. All bytes moved by this process are counted, whether their records
-//! were written or not.
+//! number of overwritten bytes is unknown. So the first transfer of each direction of a flow in a
+//! chunk is preceded by its position. The next transfer in the same chunk adjoins it, unless
+//! another thread came in between: then it has a position, too. Each chunk is thus correct by
+//! itself, whichever other chunks are gone. All bytes moved by this process are counted, whether
+//! their records were written or not.
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -82,8 +82,8 @@ pub(crate) fn begin_flow(flow: u32) {
     }
 }
 
-/// Begins to count a direction of a flow after the bytes that were moved `before`; if their number
-/// is not known, nothing is counted.
+/// Begins to count a direction of a flow. `before` is the number of bytes that were moved before;
+/// if it is not known, nothing is counted.
 pub(crate) fn begin_flow_at(flow: u32, direction: Direction, before: Option<u64>) {
     let Some(flow_counts) = counts_of(flow).filter(|counts| counts.flow.load(Relaxed) == flow)
     else {
@@ -95,8 +95,7 @@ pub(crate) fn begin_flow_at(flow: u32, direction: Direction, before: Option<u64>
     }
 }
 
-/// Writes a transfer, with its position if the log needs that. Otherwise like
-/// [`RecordWriter::transfer`].
+/// Writes a transfer as [`RecordWriter::transfer`] does, with its position if the log needs it.
 pub(crate) fn write_transfer(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
     if recording_options().keeps_newest {
         write_positioned(writer, moved, now);
@@ -124,8 +123,8 @@ fn write_positioned(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
     }
 }
 
-/// Mark of a record in `chunk` that ends at the byte `end`. The first record of a stream has none
-/// before it in any chunk.
+/// Mark of a record in `chunk` that ends at the byte `end` of the stream; 0 if `end` is 0, since no
+/// chunk has a record before the first of a stream.
 fn record_mark(chunk: u64, end: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     if end == 0 { 0 } else { (chunk ^ end.wrapping_mul(ODD)).wrapping_mul(ODD) | 1 }

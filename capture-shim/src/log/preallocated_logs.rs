@@ -2,10 +2,10 @@
 //! up the required system calls, and can still fork.
 //!
 //! Each is a file of its own next to the process's log, mapped so that children inherit it. A child
-//! takes the next one by its number in memory that all descendants share; so does the process
+//! takes the next log by its number in memory that all descendants share; so does the process
 //! itself if it has no log by then. The files take no space on the disk before they are used (256
 //! KiB if a child cannot allocate any then) and have the extension `.spare`; readers skip unused
-//! ones.
+//! files.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -40,7 +40,8 @@ pub(crate) struct PreallocatedLog {
 }
 
 impl PreallocatedLog {
-    /// Allocates the log's first bytes, unless they are. Returns whether they are allocated then.
+    /// Allocates the log's first `bytes` bytes, unless they are allocated. Returns whether they are
+    /// allocated then.
     fn give_room(&self, bytes: usize) -> bool {
         let bytes = bytes.min(self.length);
         let has_room = self.ready.load(Relaxed) >= bytes
@@ -61,8 +62,8 @@ static POOL: AtomicPtr<PreallocatedPool> = AtomicPtr::new(ptr::null_mut());
 /// names.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Preallocates `count` logs, unless there still are at least half of them. Each gets `much` space
-/// if it may never get any more.
+/// Preallocates `count` logs, unless at least half of them still exist. Each gets `much` space if
+/// it may never get any more.
 pub(crate) fn preallocate_logs(state: &ProcessState, much: bool, count: usize) {
     let old = POOL.load(Acquire);
     // SAFETY: null or a pool, which is never removed.
@@ -115,13 +116,13 @@ pub(crate) fn make_one(
     map(path, &file, length, room)
 }
 
-/// Length of a preallocated log's mapping.
+/// Length of a preallocated log's mapping, in bytes.
 fn mapped_length() -> Option<usize> {
     let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
     log_reserve::largest_length(reach)
 }
 
-/// Allocates `room` for the new file `path` and maps it; removes it if that fails.
+/// Allocates `room` bytes for the new file `path` and maps it; removes the file if this fails.
 fn map(
     path: &BoundedText<PATH>,
     file: &OwnDescriptor,
@@ -142,15 +143,15 @@ fn map(
 /// Makes a preallocated log this process's own, and its reserve.
 pub(crate) fn become_own(state: &ProcessState, slot: &PreallocatedLog) {
     log_reserve::publish_reserve(state, slot.memory, slot.length, slot.ready.load(Relaxed));
-    // The process's own children must not write into it. They may have its first page, which does
-    // no harm.
+    // The process's own children must not write into the log. They may have its first page, which
+    // does no harm.
     let (chunks, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);
     // SAFETY: the mapping belongs to this process from now on, and its children do not use it.
     unsafe { raw::advise_mapping(chunks, length, libc::MADV_DONTFORK) };
 }
 
-/// Counts this process, which has found no preallocated log, in the header of one that another
-/// process has taken: all of them share the first page of each.
+/// Counts this process, which has found no preallocated log, in the header of a preallocated log
+/// that another process has taken: all processes share the first page of each.
 pub(crate) fn count_missing() {
     // SAFETY: null, or a pool that was inherited, which is never removed.
     if let Some(pool) = unsafe { POOL.load(Acquire).as_ref() }

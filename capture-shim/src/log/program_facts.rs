@@ -12,8 +12,8 @@ use crate::platform::{arguments, clock};
 use crate::state::options::{RESOURCES, recording_options};
 use crate::state::settings;
 
-/// Facts from before the program lost the means to determine them; null before that. Children have
-/// them too.
+/// Facts from before the program lost the means to determine them; null until it is about to lose
+/// them. Children have the facts, too.
 static KNOWN: AtomicPtr<FileHeader> = AtomicPtr::new(ptr::null_mut());
 
 /// Remembers the facts for a time when they cannot be determined.
@@ -40,7 +40,7 @@ pub(crate) fn fill_header(fields: &mut FileHeader) {
     }
     copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
     copy! { limit keeps_newest source cgroup resources heads recording }
-    // The process may have gone to another namespace since.
+    // The process may have entered another namespace since.
     fields.namespace = raw::inode_of(c"/proc/self/ns/net").unwrap_or(known.namespace);
     // A child may have another pid namespace.
     fields.pid_namespace = raw::inode_of(c"/proc/self/ns/pid").unwrap_or(0);

@@ -1,8 +1,8 @@
 //! Records, as they are written into the mapped log.
 //!
 //! Each thread writes into a chunk of its own. Once a record's words are reserved, the first word
-//! is set to "reserved", the others are stored, and the true first word is stored last, so that a
-//! reader finds complete records however the process ends.
+//! is set to "reserved", the other words are stored, and the true first word is stored last, so
+//! that a reader finds complete records however the process ends.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -17,7 +17,7 @@ use super::commit::{commit_datagram, commit_record};
 use crate::state::DatagramPeers;
 
 impl RecordWriter {
-    /// Writes a transfer on a stream: `ticks` is its time, `now` the current time.
+    /// Writes a transfer on a stream: `ticks` is its time, `now` the current time, both in ticks.
     #[inline(always)]
     pub(crate) fn transfer(
         self,
@@ -67,7 +67,8 @@ impl RecordWriter {
         now: u64,
     ) {
         let Some(_full_chunk) = self.make_ready(now) else { return };
-        // Until this record is complete, one of a signal handler must not be read as following it.
+        // Until this record is complete, a record of a signal handler must not be read as following
+        // it.
         self.thread.latest.store(0, Release);
         match encode::transfer_common(direction, flow, ticks, bytes, duration) {
             Some(words) if self.is_near(ticks) => self.append_words(&words),
@@ -78,7 +79,7 @@ impl RecordWriter {
         self.thread.latest.store(ticks, Release);
     }
 
-    /// Writes a datagram's record; `now` is the current time.
+    /// Writes a datagram's record; `now` is the current time in ticks.
     #[inline(always)]
     pub(crate) fn datagram(self, datagram: &DatagramRecord, now: u64) {
         let DatagramRecord { flow, peer, .. } = *datagram;
@@ -121,7 +122,7 @@ impl RecordWriter {
         }
     }
 
-    /// Writes a record with the time `now`.
+    /// Writes a record with the time `now`, in ticks.
     #[inline]
     pub(crate) fn record<const CAPACITY: usize>(self, words: &RecordWords<CAPACITY>, now: u64) {
         self.record_words(words.as_slice(), now);

@@ -208,7 +208,8 @@ pub(crate) fn reclaim_mapping() {
     let child_mapping = &thread::current_thread().child_mapping;
     let mapping: *mut EnvironmentMapping = child_mapping.load(Relaxed).cast();
     // A mapping with this thread's own id is in use: the caller is a signal handler that
-    // interrupted the call which made it. SAFETY: null or a mapping that only this thread removes.
+    // interrupted the call which made it.
+    // SAFETY: null or a mapping that only this thread removes.
     if !mapping.is_null() && unsafe { (*mapping).tid } != identity::thread_id() {
         child_mapping.store(ptr::null_mut(), Relaxed);
         // SAFETY: the `vfork` child that made it has executed another program or ended, as its

@@ -36,7 +36,7 @@ pub(super) struct TrackedLog {
 }
 
 impl TrackedLog {
-    /// Creates the state of a file of which nothing is known.
+    /// Creates the state of a file about which nothing is known.
     pub(super) fn new(identity: LogIdentity) -> TrackedLog {
         TrackedLog {
             identity,

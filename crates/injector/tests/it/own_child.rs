@@ -66,7 +66,8 @@ fn a_program_sees_nothing_of_its_injection() {
             let mut command = piped(program, &["state", "", "two words"]);
             command.arg0("another name").env("GIVEN", "what was given");
             // The standard library resets signals differently if no function is called in the
-            // child. SAFETY: nothing is done.
+            // child.
+            // SAFETY: the closure does nothing.
             unsafe { command.pre_exec(|| Ok(())) };
             command
         };
