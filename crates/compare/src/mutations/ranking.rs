@@ -36,7 +36,8 @@ pub struct Mutation {
     /// Contribution to the change of the sum of all response times, in nanoseconds, for the number
     /// of requests of the second period.
     pub contribution: f64,
-    /// Probability of so different samples if nothing changed, adjusted for all tests.
+    /// Probability of samples that differ at least this much, if nothing changed, adjusted for all
+    /// tests.
     pub adjusted: f64,
 }
 

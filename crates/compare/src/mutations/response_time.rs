@@ -13,7 +13,7 @@ use crate::tuning::{MIN_SPREAD, MIN_TESTED, PAPER_LEVEL, PAPER_ROUNDS_NS};
 pub struct TimeChange {
     /// Index of the category.
     pub category: usize,
-    /// Probability of so different samples if nothing changed.
+    /// Probability of samples that differ at least this much, if nothing changed.
     pub p_value: f64,
     /// The p-value adjusted for all tests.
     pub adjusted: f64,

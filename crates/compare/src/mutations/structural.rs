@@ -20,7 +20,7 @@ pub struct RateChange {
     pub kind: usize,
     /// Shares of the category in the kind's requests in both periods, from 0 to 1.
     pub shares: [f64; 2],
-    /// Probability of so different counts if nothing changed.
+    /// Probability of counts that differ at least this much, if nothing changed.
     pub p_value: f64,
     /// The p-value adjusted for all tests.
     pub adjusted: f64,
