@@ -1,5 +1,5 @@
-//! The same work on contiguous parts of a range or on single items, on all processors. Whatever
-//! their number, equal input gives equal results.
+//! Work on contiguous parts of a range or on single items, on all processors. Whatever their
+//! number, equal input gives equal results.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

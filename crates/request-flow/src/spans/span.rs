@@ -65,8 +65,8 @@ impl ResourceId {
 pub struct Span<'a> {
     /// Trace of the span.
     pub trace: TracingId<'a>,
-    /// Its id, unique in the trace. Reports with one id and one node are parts of one span. The two
-    /// halves of one call may share it, as Zipkin's do, and so may several receivers of one
+    /// Id of the span, unique in the trace. Reports with one id and one node are parts of one span.
+    /// The two halves of one call may share it, as Zipkin's do, and so may several receivers of one
     /// message.
     pub id: TracingId<'a>,
     /// The span that this one is part of.
