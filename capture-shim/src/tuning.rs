@@ -13,19 +13,19 @@ pub(crate) const SEGMENT_BYTES: usize = 4 << 20;
 
 /// Length of the pages that are prepared together, in bytes. 64 KiB take about 70 us on ext4, which
 /// is less than a request. In a Go server pages took 1.2% of the time one by one, 1.0% by 16 KiB,
-/// 0.7% by 32 KiB and 0.5% by 64 KiB. By 2 MiB it was 0.4%, but there the p99 was 1.15 to 1.56
-/// times that without the library.
+/// 0.7% by 32 KiB and 0.5% by 64 KiB. By 2 MiB it was 0.4%, but then the 99th percentile of the
+/// response times was 1.15 to 1.56 times its value without the library.
 pub(crate) const READY_BYTES: usize = 64 << 10;
 
 /// Maximum number of a log's segments, which makes its largest size about 8 GiB. Chosen, not
 /// measured.
 pub(crate) const MAX_SEGMENTS: usize = 2048;
 
-/// Size of the pieces, in bytes, in which a file is allocated if signals interrupt that. Chosen,
-/// not measured.
+/// Size of the pieces, in bytes, in which a file is allocated if signals interrupt the allocation.
+/// Chosen, not measured.
 pub(crate) const ALLOCATION_PIECE_BYTES: usize = 64 * 1024;
 
-/// Number of attempts at each such piece. Chosen, not measured.
+/// Number of attempts to allocate each [`ALLOCATION_PIECE_BYTES`]. Chosen, not measured.
 pub(crate) const ALLOCATION_TRIES: usize = 16;
 
 /// Maximum number of times that a log which could not grow is not extended before the next attempt.
@@ -66,14 +66,15 @@ pub(crate) const SPARE_LOG_ROOM_BYTES: usize = 256 * 1024;
 /// measured.
 pub(crate) const SPARE_LOG_BYTES: usize = 64 << 20;
 
-/// Length of that mapping if the process's address space is limited, in bytes. Chosen, not
-/// measured.
+/// Length of a preallocated log's mapping if the process's address space is limited, in bytes.
+/// Chosen, not measured.
 pub(crate) const SPARE_LOG_BYTES_LIMITED: usize = 1 << 20;
 
 /// Lowest number of a descriptor that the library keeps. Chosen, not measured.
 pub(crate) const MIN_KEPT_DESCRIPTOR: u64 = 1000;
 
-/// Distance of that number from the process's limit, if the limit is lower. Chosen, not measured.
+/// Distance of the lowest number of a kept descriptor from the process's limit, if the limit is
+/// lower than [`MIN_KEPT_DESCRIPTOR`]. Chosen, not measured.
 pub(crate) const KEPT_BELOW_LIMIT: u64 = 24;
 
 /// Limit on descriptors below which a process's log is made ahead. Chosen, not measured.
@@ -83,7 +84,8 @@ pub(crate) const FEW_DESCRIPTORS: u64 = 16;
 /// that no visible call made. Chosen, not measured.
 pub(crate) const SURVEYED_DESCRIPTORS: core::ffi::c_int = 64;
 
-/// Maximum number of sockets with which a program may begin for that. Chosen, not measured.
+/// Maximum number of sockets with which a program may begin, so that sockets that no visible call
+/// made are searched for. Chosen, not measured.
 pub(crate) const INHERITED_SOCKETS: usize = 32;
 
 /// Length of the pieces, in bytes, in which code is searched. Chosen, not measured.
@@ -97,8 +99,8 @@ pub(crate) const MAX_CODE_BYTES: usize = 8 << 20;
 /// them takes 0.15 ms: a file below `/proc/self` takes 10 us to open for the first time.
 pub(crate) const MIN_LIFE_NANOSECONDS: usize = 10_000_000;
 
-/// Life of a process for which one byte of code is searched, in nanoseconds: that takes a fiftieth
-/// of it at most.
+/// Life of a process for which one byte of code is searched, in nanoseconds: the search takes a
+/// fiftieth of the life at most.
 pub(crate) const NANOSECONDS_OF_LIFE_FOR_BYTE: usize = 20;
 
 /// Maximum size of a program's code that is searched when it begins, in bytes.
@@ -118,9 +120,9 @@ pub(crate) const SPARE_CHUNKS: usize = 4;
 /// Maximum number of chunks that are examined for one that can be reused. Chosen, not measured.
 pub(crate) const MAX_CHUNKS_TRIED: usize = 16;
 
-/// Number of records that are lost without a search after one that found no chunk to reuse: open
-/// flows fill the log. A search takes about 345 µs, and without this each call of a program with
-/// 2,000 connections and a log of 64 KiB made one.
+/// Number of records that are lost without a search after a search that found no chunk to reuse,
+/// because open flows fill the log. A search takes about 345 µs, and without this limit each call
+/// of a program with 2,000 connections and a log of 64 KiB made a search.
 pub(crate) const RECORDS_BETWEEN_SEARCHES: u32 = 256;
 
 /// Maximum number of threads and signal handlers that reuse a chunk at the same time; the records
@@ -138,8 +140,8 @@ pub(crate) const MAX_CARRIED_WORDS: usize = CHUNK_WORDS / 2;
 /// not measured.
 pub(crate) const POSITION_TRIES: usize = 8;
 
-/// Number of flows with counted bytes; a later flow takes the place of the one that many flows
-/// earlier. Chosen, not measured.
+/// Number of flows with counted bytes; a later flow takes the place of the flow with a number lower
+/// by this. Chosen, not measured.
 pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
 
 /// Number of places for the sampling of the queues of unix streams; flows that share a place are
@@ -159,34 +161,36 @@ pub(crate) const BETWEEN_LOOKS: u64 = 1 << 24;
 /// Ticks between samples while one end keeps its turn. Chosen, not measured.
 pub(crate) const WITHIN_TURNS: u64 = 1 << 26;
 
-/// Number of flows with an unfinished fingerprint; a later flow takes the place of the one that
-/// many flows earlier. Chosen, not measured.
+/// Number of flows with an unfinished fingerprint; a later flow takes the place of the flow with a
+/// number lower by this. Chosen, not measured.
 pub(crate) const FINGERPRINTED_FLOWS: usize = 1 << 20;
 
-/// Number of flows with followed messages; a later flow takes the place of the one that many flows
-/// earlier, which has no more snippets in the log then. Each takes 576 bytes once it is used.
-/// Chosen, not measured.
+/// Number of flows with followed messages; a later flow takes the place of the flow with a number
+/// lower by this, which has no more snippets in the log then. Each place takes 576 bytes once it is
+/// used. Chosen, not measured.
 pub(crate) const FLOWS_WITH_HEADS: usize = 1 << 16;
 
-/// Number of sessions of TLS libraries that are followed; another one in the same place replaces
-/// it, and plain text that was read ahead for the former has no snippets then. Each takes 640 bytes
-/// once it is used. Chosen, not measured.
+/// Number of sessions of TLS libraries that are followed; another session in the same place
+/// replaces an earlier one, and plain text that was read ahead for the earlier one has no snippets
+/// then. Each place takes 640 bytes once it is used. Chosen, not measured.
 pub(crate) const TLS_SESSIONS: usize = 1 << 13;
 
-/// Number of TLS records in one receive that are distinguished; those after them count as parts of
-/// the last one. Servers that read ahead find some requests of HTTP/2 in one. Chosen, not measured.
+/// Number of TLS records in one receive that are distinguished; further records count as parts of
+/// the last one. Servers that read ahead find some requests of HTTP/2 in one receive. Chosen, not
+/// measured.
 pub(crate) const MAX_RECORDS_AHEAD: usize = 8;
 
 /// Maximum number of layers of an NSPR descriptor that are searched for the NSS layer. Programs
 /// have two or three. Chosen, not measured.
 pub(crate) const MAX_NSPR_LAYERS: usize = 16;
 
-/// Number of remembered call sites of TLS library functions. Most programs have a handful. Those
+/// Number of remembered call sites of TLS library functions. Most programs have a handful. Programs
 /// that use NSPR for files, too, have hundreds. A place takes 24 bytes once it is used. Chosen, not
 /// measured.
 pub(crate) const MAX_TLS_CALLERS: usize = 4096;
 
-/// Number of places in the table where each of them may be. Chosen, not measured.
+/// Number of places in the table in which each call site of a TLS library's function may be.
+/// Chosen, not measured.
 pub(crate) const TLS_CALLERS_TRIED: usize = 4;
 
 /// Maximum number of bytes that are kept of one end's turn, or of a datagram, of unknown form.
@@ -194,7 +198,7 @@ pub(crate) const TLS_CALLERS_TRIED: usize = 4;
 pub(crate) const MAX_KEPT_TURN_BYTES: usize = 256;
 
 /// Maximum number of bytes that are kept of a Redis message: the lines of an array and of its first
-/// text, and that text. Chosen, not measured.
+/// text, and the text itself. Chosen, not measured.
 pub(crate) const MAX_KEPT_REDIS_BYTES: usize = 96;
 
 /// Maximum length of the first text of a Redis message that is kept, in bytes. Names of commands
@@ -208,7 +212,7 @@ pub(crate) const MAX_KEPT_LINES_BYTES: usize = 1024;
 /// something else. Chosen, not measured.
 pub(crate) const MAX_KEPT_UNFINISHED_BYTES: usize = 256;
 
-/// Maximum number of bytes that are kept of a frame after its header: as many as it may have unless
+/// Maximum number of bytes that are kept of a frame after its header: the maximum of a frame unless
 /// the two ends agree on more. Chosen, not measured.
 pub(crate) const MAX_KEPT_FRAME_BYTES: usize = 16 << 10;
 
@@ -267,12 +271,12 @@ pub(crate) const MAX_CLOCK_STEPS: usize = 8;
 /// measured.
 pub(crate) const FIRST_ANCHOR_REACH: u64 = 1 << 17;
 
-/// Room for the lineage of a process, in bytes; the first ancestors are left out if there are more.
-/// Chosen, not measured.
+/// Size of the variable with the lineage of a process, in bytes; the first ancestors are left out
+/// if it is too small. Chosen, not measured.
 pub(crate) const LINEAGE_BYTES: usize = 1024;
 
-/// Maximum number of eventfds that are watched by epoll at the same time. Event loops have one
-/// each. Chosen, not measured.
+/// Maximum number of eventfds that are watched by epoll at the same time. Each event loop has one
+/// eventfd. Chosen, not measured.
 #[cfg(feature = "resources")]
 pub(crate) const MAX_WATCHED_EVENTFDS: usize = 64;
 
@@ -281,18 +285,18 @@ pub(crate) const MAX_WATCHED_EVENTFDS: usize = 64;
 pub(crate) const MAX_EPOLL_EVENTS: usize = 64;
 
 /// Number of woken goroutines that a thread may record for each of its hooked system calls. The
-/// analysis uses as many for each message. Chosen, not measured: a worker pool wakes 2 to 6 for a
-/// message.
+/// analysis uses the same number for each message. Chosen, not measured: a worker pool wakes 2 to 6
+/// goroutines for a message.
 #[cfg(feature = "injected")]
 pub(crate) const READY_PER_CALL: u64 = 64;
 
-/// Number of woken goroutines that a thread may record before its first such call. Chosen, not
-/// measured: one read has brought 50 responses, which woke 50.
+/// Number of woken goroutines that a thread may record before its first hooked system call. Chosen,
+/// not measured: one read has brought 50 responses, which woke 50 goroutines.
 #[cfg(feature = "injected")]
 pub(crate) const READY_AT_FIRST: u64 = 512;
 
-/// Maximum number of such records that a thread may have left: 48 KiB of the log. Chosen, not
-/// measured.
+/// Maximum number of records of woken goroutines that a thread may still write: 48 KiB of the log.
+/// Chosen, not measured.
 #[cfg(feature = "injected")]
 pub(crate) const MAX_READY: u64 = 2048;
 

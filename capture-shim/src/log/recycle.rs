@@ -1,9 +1,9 @@
 //! Flight recorder: a log that has reached its limit continues in place of its oldest chunk.
 //!
 //! Chunks that their threads no longer use are in a queue, in the order in which they were filled.
-//! A thread that needs a chunk takes the oldest one. Its records of flows that are still open
-//! (their numbers, ends and descriptors) are carried over into the chunk that the thread will
-//! write; everything else in it is overwritten.
+//! A thread that needs a chunk takes the oldest one. The records in this chunk of flows that are
+//! still open (their numbers, ends and descriptors) are carried over into the chunk that the thread
+//! will write; everything else in the oldest chunk is overwritten.
 //!
 //! The reader sees a consistent log at any moment, also after SIGKILL, because a chunk passes
 //! through a state without owner: its magic is set to "free" before its old records are zeroed, and
@@ -78,8 +78,8 @@ fn chunk_capacity() -> usize {
         / CHUNK_BYTES
 }
 
-/// Number of places of the queue: twice the maximum number of chunks in it, so that none is needed
-/// while the one in it from the previous round is still being taken.
+/// Number of places of the queue: twice the maximum number of chunks in it, so that no place is
+/// needed while its chunk of the previous round is still being taken.
 fn place_count() -> usize {
     (2 * chunk_capacity()).next_power_of_two()
 }
@@ -107,14 +107,14 @@ fn queue_place(ticket: u64) -> Option<&'static AtomicU64> {
     (!queue.is_null()).then(|| unsafe { &*queue.add(ticket as usize & (place_count() - 1)) })
 }
 
-/// Value of a place: the ticket, and the page inserted with it.
+/// Value of a place: the ticket, and the page that was inserted with the ticket.
 fn place_value(ticket: u64, page: u64) -> u64 {
     // No ticket is 0, so that an untouched place has none.
     ticket.wrapping_add(1) << PAGE_BITS | page & PAGE_MASK
 }
 
 /// Puts a chunk that its thread has filled, or left, into the queue. `address` is any address in
-/// it.
+/// the chunk.
 pub(crate) fn queue_chunk(state: &ProcessState, address: usize) {
     let page = (address / CHUNK_BYTES) as u64;
     if page != 0 {
@@ -128,11 +128,11 @@ pub(crate) fn queue_chunk(state: &ProcessState, address: usize) {
 /// Puts a chunk that its thread has filled, up to before `cursor`, into the queue, unless a record
 /// in it is still to be written.
 ///
-/// That happens if a signal handler fills chunks while the code that it interrupted is about to
-/// write: that code has reserved words, and would write there whatever the chunk is by then. So
-/// such a chunk stays with the thread until it is complete. If there ever are more of them than a
-/// thread can keep (or one is never completed, because the handler jumped out), the chunk is not
-/// reused, and the log has one less.
+/// A record is still to be written if a signal handler fills chunks while the code that it
+/// interrupted is about to write: the interrupted code has reserved words, and would write there
+/// whatever the chunk is by then. So the chunk stays with the thread until it is complete. If there
+/// are more of these chunks than a thread can keep (or one is never completed, because the handler
+/// jumped out), the chunk is not reused, and the log has one chunk less.
 pub(crate) fn retire_chunk(
     state: &ProcessState,
     retired: &[AtomicUsize; MAX_RETIRED],
@@ -140,8 +140,8 @@ pub(crate) fn retire_chunk(
 ) {
     for kept in retired {
         let chunk = kept.load(Relaxed);
-        // Removed first: either a handler that comes in between queues it, or this does, but not
-        // both.
+        // The chunk is removed first: either a handler that comes in between queues it, or this
+        // code does, but not both.
         if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok()
         {
             queue_chunk(state, chunk);
@@ -199,8 +199,8 @@ fn take_oldest(state: &ProcessState) -> Option<*mut u32> {
     None
 }
 
-/// Gives the thread `tid` a chunk, with its header; returns its address and the number of its words
-/// already in use.
+/// Gives the thread `tid` a chunk, with its header; returns the chunk's address and the number of
+/// its words already in use.
 #[cold]
 #[inline(never)]
 pub(crate) fn recycle_chunk(
@@ -286,7 +286,7 @@ fn take_empty(state: &ProcessState) -> Option<*mut u8> {
     Some(ptr::with_exposed_provenance_mut(taken as usize))
 }
 
-/// Keeps an empty chunk, or puts it into the queue if there are enough.
+/// Keeps an empty chunk, or puts it into the queue if enough empty chunks are kept.
 fn keep_empty(state: &ProcessState, chunk: *mut u32) {
     let address = chunk.expose_provenance();
     let kept = state

@@ -20,21 +20,21 @@ impl RecordWriter {
             < ANCHOR_REACH + u64::from(self.thread.reach.load(Relaxed))
     }
 
-    /// Whether `ticks` is so near to the thread's latest transfer that the shortest form will do.
+    /// Whether `ticks` is so near to the thread's latest transfer that the shortest form suffices.
     #[inline(always)]
     pub(super) fn is_close_to_latest(self, ticks: u64) -> bool {
         let distance = ticks.wrapping_sub(self.thread.latest.load(Relaxed));
         distance.wrapping_add(SHORT_REACH) < 2 * SHORT_REACH
     }
 
-    /// Writes a record, or counts it as lost if the thread's chunk has no room for it.
+    /// Writes a record, or counts it as lost if it does not fit into the thread's chunk.
     pub(super) fn append_words(self, words: &[u32]) {
         if !self.append_fast(words) {
             self.count_lost(lost::BUSY);
         }
     }
 
-    /// Writes a record if the thread's chunk has room for it, and returns whether it had.
+    /// Writes a record if it fits into the thread's chunk, and returns whether it did.
     #[inline(always)]
     pub(super) fn append_fast(self, words: &[u32]) -> bool {
         let place = self.reserve_words(words.len(), || true);
@@ -45,8 +45,8 @@ impl RecordWriter {
         })
     }
 
-    /// Reserves `words` words of the thread's chunk, if it has them left and `fits` holds for the
-    /// thread at that moment.
+    /// Reserves `words` words of the thread's chunk, if so much is left and `fits` returns true for
+    /// the state of the thread at this moment.
     #[inline(always)]
     pub(super) fn reserve_words(self, words: usize, fits: impl Fn() -> bool) -> Option<*mut u32> {
         let cursor = &self.thread.cursor;

@@ -1,5 +1,5 @@
-//! Records of resources: uses of files, and hand-offs between threads. They are no reason to begin
-//! a log, so a process that uses no socket has none of them.
+//! Records of resources: uses of files, and hand-offs between threads. No log is begun for them, so
+//! a process that uses no socket has no such records.
 
 use socket_log::encode::{self, FileUse, SignalRecord, WakeRecord};
 

@@ -4,8 +4,8 @@
 //! A segment is allocated on the disk before it is mapped, because a store into a mapped hole on a
 //! full disk is a SIGBUS in the host program. Segments begin small, since most processes log
 //! little, and double up to [`SEGMENT_BYTES`]. Several threads may need the same segment at the
-//! same time. Each maps it for itself, and all but the first to publish its mapping unmap theirs
-//! again, so no thread ever waits for another.
+//! same time. Each thread maps it for itself, and all threads but the first to publish its mapping
+//! unmap theirs again, so no thread ever waits for another.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -29,7 +29,8 @@ pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
 /// Largest size of a log, in bytes.
 pub(crate) const MAX_LOG_BYTES: usize = (MAX_SEGMENTS - DOUBLING) * SEGMENT_BYTES;
 
-/// Number of segments before the first of size [`SEGMENT_BYTES`] that begins at a multiple of it.
+/// Number of segments before the first segment of [`SEGMENT_BYTES`] that begins at a multiple of
+/// this size.
 const DOUBLING: usize = (SEGMENT_BYTES / FIRST).trailing_zeros() as usize + 1;
 
 const _: () = assert!(HEADER_BYTES == CHUNK_BYTES && FIRST.is_power_of_two());
@@ -114,8 +115,8 @@ pub(crate) fn chunk_memory(state: &ProcessState, number: u32) -> Result<*mut u8,
     Ok(base.wrapping_add(offset - segment.offset))
 }
 
-/// Mapping of the log from `offset` of the file to its end; `None` if there is none. There are no
-/// segments after the one of `offset`.
+/// Mapping of the log from `offset` of the file to its end; `None` if nothing is mapped there. The
+/// segment of `offset` must be the last.
 pub(crate) fn map_rest(state: &ProcessState, offset: usize) -> Option<(*mut u8, usize)> {
     let reserve = state.reserve.load(Acquire);
     let (memory, begin, length) = if reserve.is_null() {
@@ -155,7 +156,7 @@ fn segment_offset(index: usize) -> usize {
 }
 
 /// Records the mapped parts of the log, for a recorder that removes the library from the process. A
-/// child has none of them.
+/// child has none of these parts.
 #[cfg(feature = "injected")]
 pub(crate) fn note_mapped(state: &ProcessState) {
     for (index, base) in state.segments.iter().enumerate() {
@@ -195,8 +196,8 @@ pub(crate) fn map_file(
     Ok(memory)
 }
 
-/// Allocates a segment of the file. Signals interrupt that, and the longer it takes the more
-/// likely.
+/// Allocates a segment of the file, in pieces if signals interrupt the allocation: the longer it
+/// takes, the more likely they do.
 fn allocate_segment(file: &raw::OwnDescriptor, offset: usize, length: usize) -> Result<(), usize> {
     let interrupted = -libc::EINTR as isize;
     let mut result = file.allocate(offset, length);

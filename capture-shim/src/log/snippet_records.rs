@@ -17,15 +17,15 @@ pub(crate) struct OpenSnippet {
     place: *mut u32,
     /// First word, which is stored last.
     first: u32,
-    /// Number of bytes of the record, and of those already present.
+    /// Number of bytes of the record, and number of bytes that are already present.
     length: usize,
     filled: usize,
     _full_chunk: FullChunk,
 }
 
 impl RecordWriter {
-    /// Writes the record of a `head` with all bytes of `pieces`, if one record is enough and the
-    /// thread's chunk has room for it. Returns false if nothing was written.
+    /// Writes the record of a `head` with all bytes of `pieces`, if one record is enough and fits
+    /// into the thread's chunk. Returns false if nothing was written.
     #[inline(always)]
     pub(crate) fn write_snippet<'piece>(
         self,
@@ -44,9 +44,10 @@ impl RecordWriter {
         // padding of the last one is zero already.
         unsafe {
             AtomicU32::from_ptr(place).store(encode::reservation_word(count), Relaxed);
-            // As in `open_snippet`.
+            // The fence keeps the tag before the body, as in `open_snippet`.
             fence(Release);
-            // One by one: a wide load of words that were just stored would stall.
+            // The words are stored one by one: a wide load of words that were just stored would
+            // stall.
             for (index, word) in words.iter().enumerate().skip(1) {
                 place.add(index).write(*word);
             }

@@ -1,7 +1,7 @@
 //! Beginning of a log: when the process uses its first socket.
 //!
-//! Most processes never do, and leave nothing. The start time of the process is noted before, since
-//! its log has to contain it.
+//! Most processes never use a socket, and leave nothing. The start time of the process is noted
+//! when the process starts, since its log has to contain it.
 //!
 //! Whatever fails here, the program continues as if the library were not there.
 
@@ -17,19 +17,20 @@ use crate::platform::{checksum, clock, identity, permitted_syscalls, raw};
 use crate::state::{ProcessState, lineage};
 use crate::tuning::MAX_YIELDS;
 
-/// Notes the start of a child, which has one thread. It has no log until it uses a socket.
+/// Notes the start of a child, which has one thread. A child has no log until it uses a socket.
 pub(crate) fn begin_child(state: &ProcessState) {
     let birth = clock::read_anchor();
     // SAFETY: a new child has one thread, so nothing else uses the cell.
     unsafe { *state.birth.get() = birth };
     if permitted_syscalls::is_active() {
-        // This is how the child knows its parent, and how its children will know it.
+        // By these ids the child knows its parent, and its children will know the child.
         identity::process_ids();
     }
     lineage::enter_process(birth.realtime);
 }
 
-/// Starts the process's log. Returns when it is started, by whichever thread, or cannot be.
+/// Starts the process's log. Returns when this or another thread has started it, or it cannot be
+/// started.
 pub(crate) fn start_log(state: &ProcessState) {
     let own = identity::thread_id();
     if let Err(starter) = state.starting.compare_exchange(0, own, AcqRel, Acquire) {
@@ -44,8 +45,8 @@ pub(crate) fn start_log(state: &ProcessState) {
         }
         return;
     }
-    // Not when the library is loaded: most processes do not need it, and a virtual processor takes
-    // long to report its features.
+    // The checksum is not chosen when the library is loaded: most processes do not need it, and a
+    // virtual processor takes long to report its features.
     checksum::choose_crc32();
     let generation = clock::current_ticks() | 1;
     match causes::try_with_backoff(state, || create_log(state)) {
@@ -69,7 +70,7 @@ pub(crate) fn start_log(state: &ProcessState) {
     state.generation.store(generation, Release);
 }
 
-/// Makes the log, or takes a preallocated one if none can be made; otherwise returns the cause
+/// Makes the log, or takes a preallocated log if no log can be made; otherwise returns the cause
 /// ([`lost`]).
 fn create_log(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     // A file that is made and cannot be mapped is of no use. So a preallocated log has priority if
@@ -79,7 +80,7 @@ fn create_log(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     } else {
         None
     };
-    // Before anything is stored in it.
+    // The guard begins before anything is stored in the log.
     guard::begin_guard();
     let made = spare.map_or_else(|| create_file(state), Ok);
     let header = made.or_else(|cause| preallocated_logs::take_preallocated(state).ok_or(cause))?;
@@ -89,8 +90,8 @@ fn create_log(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     Ok(header)
 }
 
-/// Makes the log ahead, for a time when none can be made any more. Tools skip it as long as it is
-/// empty.
+/// Makes the log ahead, for a time when no log can be made any more. Tools skip the log as long as
+/// it is empty.
 pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
     if state.starting.compare_exchange(0, identity::thread_id(), AcqRel, Acquire).is_err() {
         return;
@@ -108,7 +109,7 @@ pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
     };
     guard::begin_guard();
     preallocated_logs::become_own(state, &made);
-    // Nothing is stored before it is needed: the first store into a page of a file takes time.
+    // No header is stored before it is needed: the first store into a page of a file takes time.
     state.unused.store(1, Relaxed);
     state.header.store(made.memory.cast(), Relaxed);
     state.generation.store(generation, Release);
@@ -119,7 +120,7 @@ pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
 #[inline(never)]
 pub(crate) fn fill_header(state: &ProcessState) {
     let header = state.header.load(Relaxed);
-    // Once only, by whichever thread is first, possibly in a signal handler.
+    // Only the first thread fills in the header, possibly in a signal handler.
     if !header.is_null() && state.unused.compare_exchange(1, 0, AcqRel, Relaxed).is_ok() {
         // SAFETY: the mapping has room for it, and zeros are valid; nothing else fills it in.
         fill_in(state, unsafe { &mut *header });

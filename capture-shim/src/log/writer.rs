@@ -1,7 +1,7 @@
 //! Writer: the right of a thread to write into the log.
 //!
-//! A thread has it if its process has a log of its own. A `vfork` child does not: it runs on its
-//! parent's memory.
+//! A thread has this right if its process has a log of its own. A `vfork` child does not have it,
+//! since it runs on its parent's memory.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -52,7 +52,7 @@ pub(crate) enum LogStanding {
     Aside,
 }
 
-/// Standing of the calling thread. Begins no log.
+/// Standing of the calling thread. This function begins no log.
 pub(crate) fn log_standing() -> LogStanding {
     let Some(state) = state::current_state() else { return LogStanding::Aside };
     if state.generation.load(Acquire) != 0 && !state.is_unused() {
@@ -74,8 +74,8 @@ pub(crate) fn state_for_table() -> Option<&'static ProcessState> {
     }
 }
 
-/// Writer of the calling thread if there is a log already: for events that are worth a record, but
-/// not a new log.
+/// Writer of the calling thread if there is a log already: for events that are recorded, but for
+/// which no log is begun.
 pub(crate) fn existing_writer() -> Option<RecordWriter> {
     match log_standing() {
         LogStanding::Writes(writer) => Some(writer),
@@ -83,8 +83,8 @@ pub(crate) fn existing_writer() -> Option<RecordWriter> {
     }
 }
 
-/// Whether the calling thread is the `vfork` child of one that was set aside before there was a
-/// log.
+/// Whether the calling thread is the `vfork` child of a thread that was set aside before there was
+/// a log.
 fn is_child_of(state: &ProcessState, thread: &ThreadLogState, tid: impl FnOnce() -> u32) -> bool {
     let known = thread.tid.load(Relaxed);
     state.has_vforked.load(Relaxed) != 0 && known != 0 && known != tid()
@@ -100,7 +100,7 @@ fn attach_thread(
         if is_child_of(state, thread, identity::thread_id) {
             return None;
         }
-        // This is the first event of this process that is worth a log.
+        // This is the first event of this process for which a log is begun.
         start::start_log(state);
     }
     let generation = state.generation.load(Acquire);

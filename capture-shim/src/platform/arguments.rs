@@ -1,8 +1,8 @@
 //! Arguments with which the program was started.
 //!
 //! A server may write a title over them before it uses its first socket, so they are copied when
-//! the library is loaded. musl passes a constructor no arguments; there the kernel is asked when
-//! the log begins.
+//! the library is loaded. musl passes a constructor no arguments; under musl the kernel is asked
+//! when the log begins.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int};
@@ -30,10 +30,10 @@ static KEPT: StartArgumentsCell =
 /// Copies the arguments that the loader passed to the constructor.
 ///
 /// # Safety
-/// To be called by the constructor alone. Under glibc, and without any libc, `arguments` are
-/// `count` strings.
+/// Only the constructor calls this. Under glibc, and without any libc, `arguments` are `count`
+/// strings.
 pub(crate) unsafe fn keep_arguments(count: c_int, arguments: *const *const c_char) {
-    // Only glibc has this function.
+    // Only glibc has this function, and passes arguments.
     let are_passed = cfg!(feature = "injected") || linker::gnu_get_libc_version().is_some();
     if !are_passed || arguments.is_null() {
         return;

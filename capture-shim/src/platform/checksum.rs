@@ -1,9 +1,9 @@
 //! CRC-32 of datagrams, by carry-less multiplication if the processor supports it.
 //!
-//! crc32fast detects processor features only with the standard library; without that, it uses a
-//! table and takes eight times as long (docs/decisions/0101). So buffers of 16 bytes and more are
-//! folded in [`folding`]. Shorter ones go through crc32fast's table, as does everything on other
-//! processors.
+//! crc32fast detects processor features only with the standard library; without it, crc32fast uses
+//! a table and takes eight times as long (docs/decisions/0101). So buffers of 16 bytes and more are
+//! folded in [`folding`]. The checksums of shorter buffers, and of all buffers on other processors,
+//! are made by crc32fast's table.
 
 use crc32fast::Hasher;
 

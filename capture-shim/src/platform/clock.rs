@@ -35,12 +35,13 @@ pub(crate) enum TickChoice {
     Cycles,
 }
 
-/// Description of the ticks for the header: their clock, and the bits by which it is shifted.
+/// Description of the ticks for the header: their clock, and the number of bits by which it is
+/// shifted.
 pub(crate) fn tick_description() -> (u32, u32) {
     match CYCLES.load(Relaxed) {
         0 if !test_clock::is_on() => (tick::MONOTONIC, 0),
-        // True nanoseconds of a shifted clock: their rate on that clock is determined like that of
-        // cycles.
+        // True nanoseconds, but a shifted test clock: their rate on it is determined like the rate
+        // of cycles.
         0 => (tick::CYCLES, 0),
         shifted => (tick::CYCLES, shifted - 1),
     }
@@ -93,7 +94,7 @@ pub(crate) fn ticks_of_counter(value: u64) -> u64 {
 #[inline]
 pub(crate) fn anchor_reach(start: u64, ticks: u64) -> u32 {
     match CYCLES.load(Relaxed) {
-        // A shifted clock has a rate of its own, which is determined like that of cycles.
+        // A shifted test clock has a rate of its own, which is determined like the rate of cycles.
         0 if !test_clock::is_on() => ANCHOR_REACH as u32,
         _ => ticks.saturating_sub(start).clamp(FIRST_ANCHOR_REACH, ANCHOR_REACH) as u32,
     }
@@ -127,7 +128,8 @@ fn try_anchor() -> (Anchor, i64) {
     (Anchor { ticks, monotonic, realtime }, after - before)
 }
 
-/// Decides what a tick is. It takes as long as a rough measurement of the counter's rate.
+/// Decides what a tick is. The decision takes as long as a rough measurement of the counter's rate,
+/// about 20 us.
 pub(crate) fn choose_ticks(choice: TickChoice) {
     find_kernel_function();
     let wanted = match choice {
@@ -150,8 +152,7 @@ pub(crate) fn choose_ticks(choice: TickChoice) {
     }
     let cycles = counter::read_counter_in_order().saturating_sub(first);
     let mut shift = 0;
-    // At most about 1.4 ticks a nanosecond: ANCHOR_REACH is then at least 0.7 s, and at most twice
-    // that.
+    // At most about 1.4 ticks a nanosecond: ANCHOR_REACH is then at least 0.7 s, and at most 1.5 s.
     while elapsed > 0 && (cycles >> shift) * 10 > elapsed as u64 * 14 && shift < 8 {
         shift += 1;
     }
@@ -199,7 +200,7 @@ mod counter {
     }
 }
 
-/// Absent counter: the vDSO's clock is as cheap.
+/// Absent counter of other processors, where the vDSO's clock is as cheap.
 #[cfg(not(target_arch = "x86_64"))]
 mod counter {
     pub(super) fn read_counter() -> u64 {

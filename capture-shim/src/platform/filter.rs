@@ -2,8 +2,8 @@
 //! for system calls.
 //!
 //! A program that restricts itself passes its filter to the kernel through a hook. Interpreting a
-//! copy of the filter shows which system calls it permits. Trying one that it does not permit would
-//! kill the program.
+//! copy of the filter shows which system calls it permits. Trying a call that it does not permit
+//! would kill the program.
 
 use libc::sock_filter;
 

@@ -17,7 +17,7 @@ use crate::c_library::linker;
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// Ids of the process, its parent and its user, as far as they were queried. A child that may not
-/// ask knows its parent from here.
+/// ask the kernel knows its parent from these.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static PARENT: AtomicU32 = AtomicU32::new(0);
 static USER: AtomicU32 = AtomicU32::new(0);
@@ -91,8 +91,8 @@ pub(crate) fn process_id() -> u32 {
     raw::kernel_id(libc::SYS_getpid).unwrap_or_else(thread_id_by_libc)
 }
 
-/// Ids of the process that begins a log here. A child that may not ask has one thread, so that
-/// thread has the process's id.
+/// Ids of the process, which begins a log. A child that may not ask the kernel has one thread,
+/// which has the process's id.
 pub(crate) fn process_ids() -> ProcessIds {
     let pid = process_id();
     if PROCESS.load(Relaxed) != pid {

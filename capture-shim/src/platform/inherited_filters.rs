@@ -1,9 +1,9 @@
-//! Seccomp filters that outlive the program which installed them: they are passed on to the program
+//! Seccomp filters that outlive the program which installed them: they are passed to the program
 //! that it executes, in an environment variable, since what they forbid is not visible otherwise.
 //!
 //! The variable has sixteen hexadecimal digits for each instruction, and a dot before each filter.
-//! If the filters are not known, it is a star, and the library makes no system calls in the
-//! program.
+//! If the filters are not known, the value is a star, and the library makes no system calls in the
+//! executed program.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -59,8 +59,7 @@ pub(crate) fn variable_length() -> usize {
 }
 
 /// Writes the variable into `room`, which has the [`variable_length`] of the variable. If another
-/// thread has installed a filter meanwhile, and there is no room for it, it is replaced by one that
-/// permits nothing.
+/// thread has installed a filter meanwhile that does not fit, the variable permits nothing.
 pub(crate) fn write_variable(room: &mut [u8]) {
     room.fill(0);
     let (length, mut needed) = (room.len(), 0);

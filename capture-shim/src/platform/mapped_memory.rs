@@ -3,7 +3,7 @@
 //!
 //! The list contains mappings that the library never unmaps by itself, and that never become the
 //! program's. A child has the list, too, and the same mappings, with their content or without.
-//! Mappings that a child does not have are added when the library ends.
+//! Mappings that a child does not have are added to the list only when the library ends.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -26,12 +26,13 @@ static sockcap_mapped: MappedList =
 
 #[repr(C)]
 struct MappedList {
-    /// [`MAX_MAPPED`] ranges; null before the first.
+    /// Array of [`MAX_MAPPED`] ranges; null before the first.
     ranges: AtomicPtr<MappedRange>,
     count: AtomicUsize,
 }
 
-/// Notes a mapping. The first time is while the process has only one thread that uses the library.
+/// Adds a mapping to the list. The first call is while only one thread of the process uses the
+/// library.
 pub(crate) fn note_mapping(memory: *mut u8, length: usize) {
     let mut ranges = sockcap_mapped.ranges.load(Acquire);
     if ranges.is_null() {

@@ -5,7 +5,7 @@ use super::text::{PATH, PathScratch};
 
 /// Mapping of a file.
 pub(crate) struct FileMapping<'a> {
-    /// First address, and the address after its last.
+    /// First address, and the address after the last.
     pub(crate) range: [usize; 2],
     /// Whether the mapping is executable.
     pub(crate) is_code: bool,

@@ -1,7 +1,7 @@
 //! System calls made without libc, since libc's own `write` and `close` lead back to the hooks.
 //!
-//! Each returns the kernel's result, an error as its negative number, and leaves `errno` alone.
-//! That is why no hook has to save `errno` around its own work.
+//! Each function returns the kernel's result, an error as its negative number, and does not change
+//! `errno`. So no hook has to save `errno` around its own work.
 
 mod call;
 mod counts;

@@ -157,7 +157,7 @@ impl<'a> ProgramImage<'a> {
     }
 }
 
-/// Part of the file that is mapped, or that describes the mapping.
+/// Segment of the file, as an entry of the segment table describes it.
 struct FileSegment {
     kind: u32,
     /// Offset in the file, in bytes.

@@ -5,7 +5,7 @@
 //! `CLOCK_MONOTONIC` is 0, in nanoseconds. `SKEW` is by how many parts per million it runs faster.
 //! At `AT` nanoseconds of `CLOCK_MONOTONIC` the clock is set forward by `STEP` nanoseconds. All
 //! processes with the same value have the same clock. Only anchors are shifted, since all times
-//! derive from them. If the variable is not set, that costs one check at each anchor.
+//! derive from them. If the variable is not set, the test clock costs one check at each anchor.
 
 use socket_log::layout::Anchor;
 
@@ -20,7 +20,7 @@ const MILLION: i64 = 1_000_000;
 struct ClockShift {
     offset: i64,
     skew: i64,
-    /// Time and size of each step; both are 0 for a step that was not given.
+    /// Time and size of each step, in nanoseconds; both are 0 for a step that was not given.
     steps: [(i64, i64); MAX_CLOCK_STEPS],
 }
 

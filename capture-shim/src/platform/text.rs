@@ -28,8 +28,8 @@ impl<const N: usize> BoundedText<N> {
         (self.length, self.overflown) = (0, false);
     }
 
-    /// Appends `bytes`. Bytes that do not fit are dropped, and [`BoundedText::is_whole`] reports
-    /// it.
+    /// Appends `bytes`. Bytes that do not fit are dropped, and then [`BoundedText::is_whole`]
+    /// returns false.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> &mut BoundedText<N> {
         for byte in bytes {
             match self.bytes.get_mut(self.length) {
@@ -58,8 +58,8 @@ impl<const N: usize> BoundedText<N> {
         self.push(digits.get(first..).unwrap_or(&[]))
     }
 
-    /// Appends the bytes that `fill` writes into the remaining room; `fill` returns how many of
-    /// them count. There is no buffer in between, since a path takes too much stack to be there
+    /// Appends the bytes that `fill` writes into the remaining space; `fill` returns how many of
+    /// them count. There is no buffer in between, since a path takes too much stack to be on it
     /// twice.
     pub(crate) fn push_with(
         &mut self,

@@ -1,7 +1,7 @@
 //! Environment of the programs that this one starts, so that they are recorded too.
 //!
-//! They find the user's options in their environment. If a program gives another one a new
-//! environment, the hooks of `exec` and `spawn` add the missing variables.
+//! The started programs find the user's options in their environment. If a program gives another
+//! program a new environment, the hooks of `exec` and `spawn` add the missing variables.
 
 use core::ffi::{CStr, c_char, c_int};
 use core::ptr;
@@ -44,8 +44,8 @@ impl CompleteEnvironment {
     }
 
     /// Environment to be used in place of `given`: the same array if nothing is missing. If the
-    /// library cannot be loaded (`refused` is the error, or 0), it is one that does not request the
-    /// library; it has everything else if a recorder can inject the library (`is_put`).
+    /// library cannot be loaded (`refused` is the error, or 0), the environment does not request
+    /// the library, but has everything else if a recorder can inject the library (`is_put`).
     ///
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
@@ -122,7 +122,7 @@ impl CompleteEnvironment {
         let settings = user_settings();
         let count = string_count(given);
         let pointers = (count + ADDED) * size_of::<*const c_char>();
-        // Room for the list preceded by this library, or with this library's path in place of each
+        // Space for the list preceded by this library, or with this library's path in place of each
         // entry.
         let others = find_variable(given, PRELOAD).unwrap_or(&[]);
         let text = settings.library.as_bytes().len() * (others.len() / 2 + 2) + others.len() + 2;
@@ -249,8 +249,8 @@ fn has_directory(given: *const *const c_char) -> bool {
         || find_variable(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'))
 }
 
-/// Whether an environment contains all active seccomp filters. Filters are only ever added, so its
-/// length shows that.
+/// Whether an environment contains all active seccomp filters. Filters are only ever added, so the
+/// length of the variable shows this.
 fn has_filters(given: *const *const c_char) -> bool {
     let length = inherited_filters::variable_length();
     length == 0
@@ -315,8 +315,8 @@ fn string_count(strings: *const *const c_char) -> usize {
 }
 
 /// Adds the missing variables to the program's own environment. Children that libc starts without a
-/// hook (`system`, `popen`) find them there, and so do those that would search for a relative path
-/// of the data directory.
+/// hook (`system`, `popen`) find them there, and so do children that would search for a relative
+/// path of the data directory.
 pub(crate) fn complete_own() {
     let mut complete = CompleteEnvironment::new();
     // SAFETY: the program's own environment.

@@ -2,7 +2,8 @@
 //!
 //! A process without a socket leaves no log, but the process tree should contain it if one of its
 //! descendants has a log. So each process knows its ancestors, by an environment variable. A new
-//! program finds it there, a child inherits the memory that contains it, and a log's header has it.
+//! program finds the variable in its environment, a child inherits the memory that contains it, and
+//! a log's header has its value.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};

@@ -11,8 +11,8 @@ use crate::platform::text::file_name;
 use crate::platform::{InitOnce, raw};
 use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
 
-/// Whether files, sleeps and hand-offs between threads are recorded too: in
-/// `libsockcap_resources.so`, from the same sources.
+/// Whether files, sleeps and hand-offs between threads are recorded, too: true in
+/// `libsockcap_resources.so`, which is built from the same sources.
 pub(crate) const RESOURCES: bool = cfg!(feature = "resources");
 
 /// Options, in a form that is fast to query.
@@ -160,9 +160,9 @@ fn is_on(value: &[u8]) -> bool {
     !matches!(value, b"" | b"0" | b"no" | b"off" | b"false")
 }
 
-/// Classes of snippets requested by a value of `SOCKCAP_PROTOCOLS`, a bit for each: all if it only
-/// turns them on, otherwise the classes of the named protocols. Protocols of the last class cannot
-/// be distinguished yet.
+/// Classes of snippets requested by a value of `SOCKCAP_PROTOCOLS`, a bit for each: all classes if
+/// the value only turns snippets on, otherwise the classes of the named protocols. Protocols of the
+/// last class cannot be distinguished yet.
 fn parse_classes(value: &[u8]) -> u8 {
     const ALL: u8 = 1 << snippet::HTTP1 | 1 << snippet::HTTP2 | 1 << snippet::OTHER;
     if !is_on(value) {

@@ -5,11 +5,11 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
-/// returns whether it held `old`.
+/// returns whether the word was `old`.
 ///
-/// This is one instruction, so a handler comes before or after it, never in between. It is not
-/// locked, as no other thread changes the word: it takes a fifth of the time of a locked
-/// instruction.
+/// The replacement is one instruction, so a handler comes before or after it, never in between. The
+/// instruction is not locked, as no other thread changes the word, and takes a fifth of the time of
+/// a locked instruction.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn replace_word(word: &AtomicUsize, old: usize, new: usize) -> bool {
@@ -28,7 +28,7 @@ pub(crate) fn replace_word(word: &AtomicUsize, old: usize, new: usize) -> bool {
 }
 
 /// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
-/// returns whether it held `old`.
+/// returns whether the word was `old`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn replace_word(word: &AtomicUsize, old: usize, new: usize) -> bool {

@@ -5,7 +5,7 @@
 //! `kind::SEND_DATAGRAM_SHORT`). A thread remembers the peers of a few flows for each direction,
 //! and forgets them with its chunk. A signal handler may come at any moment and log datagrams of
 //! its own: its effect on the log must be in the remembered state, so while a peer is being noted,
-//! a handler notes none and leaves a mark.
+//! a handler notes no peer and stores [`DISTURBED`].
 
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -29,8 +29,8 @@ const BUSY: usize = usize::MAX;
 /// record meanwhile.
 const DISTURBED: usize = usize::MAX - 1;
 
-/// Peers that a thread remembers for one direction; flows share each of four places. All of it
-/// begins as zeros.
+/// Peers that a thread remembers for one direction; flows share each of four places. All fields
+/// begin as zeros.
 #[repr(C)]
 pub(crate) struct DatagramPeers([LatestPeer; 4]);
 
@@ -69,7 +69,7 @@ pub(crate) struct LatestPeer {
 }
 
 impl LatestPeer {
-    /// Whether the latest datagram in the long form was one of `flow` with the peer `name`.
+    /// Whether the latest datagram in the long form was of `flow` and with the peer `name`.
     #[inline(always)]
     pub(crate) fn is_same(&self, flow: u32, name: &[u8]) -> bool {
         if self.flow.load(Acquire) != flow as usize || self.length.load(Relaxed) != name.len() {

@@ -27,7 +27,7 @@ pub(super) fn names_own(list: &[u8]) -> bool {
 }
 
 /// Writes `LD_PRELOAD=` and the entries of `list` that are not this library into `text`, which is
-/// zeroed and large enough. Returns whether there are any.
+/// zeroed and large enough. Returns whether there are any such entries.
 pub(super) fn others_list(text: &mut [u8], list: &[u8]) -> bool {
     let mut places = text.iter_mut();
     let mut push = |bytes: &[u8]| {
@@ -52,7 +52,7 @@ pub(super) fn others_list(text: &mut [u8], list: &[u8]) -> bool {
 pub(super) fn preload_list(text: &mut [u8], others: &[u8]) {
     let mut places = text.iter_mut();
     let mut push = |bytes: &[u8]| {
-        // Zipped in this order: the other order would consume one place too many.
+        // The bytes are zipped first: the other order would consume one place too many.
         for (byte, place) in bytes.iter().zip(places.by_ref()) {
             *place = *byte;
         }

@@ -16,10 +16,11 @@ use crate::platform::raw;
 use crate::platform::text::{BoundedText, PATH};
 use crate::tuning::{MAX_LEAVINGS, MAX_SEGMENTS};
 
-/// State of one process. All of it begins as zeros, and stays so in a process that uses no socket.
+/// State of one process. All fields begin as zeros, and stay zeros in a process that uses no
+/// socket.
 #[repr(C)]
 pub(crate) struct ProcessState {
-    /// Generation of the process and its log: the ticks at its start; 0 before that.
+    /// Generation of the process and its log: the ticks at the log's start; 0 before the start.
     pub(crate) generation: AtomicU64,
     /// Id of the thread that starts the log, or has started it.
     pub(crate) starting: AtomicU32,
@@ -31,7 +32,7 @@ pub(crate) struct ProcessState {
     /// Flag of a log that was made ahead and is empty, even without a header.
     pub(crate) unused: AtomicU32,
     /// Count that this process's children share, see `log/children_without_log.rs`; null before
-    /// there are any.
+    /// there are children.
     pub(crate) without_log: AtomicPtr<AtomicU64>,
     /// Number of threads that have had a chunk.
     pub(crate) writers: AtomicU32,
@@ -67,7 +68,7 @@ pub(crate) struct ProcessState {
     pub(crate) leavings: [AtomicUsize; MAX_LEAVINGS],
     /// Device and inode of the log, written with its path; zeros if they are not known.
     pub(crate) identity: [AtomicU64; 2],
-    /// Path of the log. Written by the thread that starts the log, before the generation.
+    /// Path of the log, which the thread that starts the log writes before the generation.
     pub(crate) path: UnsafeCell<BoundedText<PATH>>,
     /// Flag of a process in which a file of libc's has moved bytes of a socket: more may come when
     /// the process ends.
@@ -93,8 +94,8 @@ impl ProcessState {
 static STATE: AtomicPtr<ProcessState> = AtomicPtr::new(ptr::null_mut());
 
 /// Words by which the recorder that has injected the library switches its hooks off from outside,
-/// if it cannot remove the library: the process may not be stopped, or be traced. Without the state
-/// nothing is written, and no hook needs an additional check for that.
+/// if the recorder cannot remove the library: the process may not be stopped, or another process
+/// traces it. Without the state nothing is written, and no hook needs an additional check for this.
 #[cfg(feature = "injected")]
 #[repr(C)]
 struct HookSwitch {
@@ -129,7 +130,7 @@ pub(crate) fn find_again() {
     }
 }
 
-/// Whether children find the state wiped. If the kernel cannot do that, the hook of `fork` does.
+/// Whether children find the state wiped by the kernel. If not, the hook of `fork` wipes it.
 static WIPED: AtomicU32 = AtomicU32::new(0);
 
 /// State of the process, once [`create_state`] has run.

@@ -4,14 +4,14 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::tuning::SPARE_CHUNKS;
 
-/// Progress of the queue in a process. All of it begins as zeros.
+/// Progress of the queue in a process. All fields begin as zeros.
 #[repr(C)]
 pub(crate) struct ChunkQueue {
     /// Ticket of the oldest chunk in the queue.
     pub(crate) head: AtomicU64,
     /// Number of tickets given.
     pub(crate) tail: AtomicU64,
-    /// Addresses of empty chunks without an owner, or 0.
+    /// Addresses of empty chunks without an owner; 0 for none.
     pub(crate) spares: [AtomicU64; SPARE_CHUNKS],
     /// Number of chunks that the log will not get, because the disk had no space for them.
     pub(crate) refused: AtomicU32,

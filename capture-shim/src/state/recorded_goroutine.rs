@@ -7,7 +7,7 @@ mod of_slot {
     use crate::state::goroutine::Goroutine;
     use crate::state::slot;
 
-    /// Goroutine of the records to come, if it is not recorded in the thread's chunk yet.
+    /// Goroutine of the next records, if it is not recorded in the thread's chunk yet.
     #[inline(always)]
     pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
         let slot = slot::current_slot();
@@ -18,7 +18,7 @@ mod of_slot {
         Some(Goroutine { number, creator: slot.creator.load(Relaxed) })
     }
 
-    /// Notes the goroutine that is recorded in the thread's chunk. In a new chunk there is none: 0.
+    /// Notes the goroutine that is recorded in the thread's chunk; 0 in a new chunk, for none.
     pub(crate) fn note_recorded(number: u64) {
         slot::current_slot().recorded_goroutine.store(number, Relaxed);
     }
@@ -31,8 +31,8 @@ mod of_slot {
     use crate::state::goroutine::Goroutine;
     use crate::state::thread;
 
-    /// Task of the records to come, if it is not recorded in the thread's chunk yet. The task that
-    /// started it has a record of its own.
+    /// Task of the next records, if it is not recorded in the thread's chunk yet. The task that
+    /// started this one has a record of its own.
     #[inline(always)]
     pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
         let thread = thread::current_thread();
@@ -41,7 +41,7 @@ mod of_slot {
             .then_some(Goroutine { number: u64::from(number), creator: 0 })
     }
 
-    /// Notes the task that is recorded in the thread's chunk. In a new chunk there is none: 0.
+    /// Notes the task that is recorded in the thread's chunk; 0 in a new chunk, for none.
     pub(crate) fn note_recorded(number: u64) {
         thread::current_thread().recorded_task.store(number as u32, Relaxed);
     }
@@ -51,7 +51,7 @@ mod of_slot {
 mod of_slot {
     use crate::state::goroutine::Goroutine;
 
-    /// None: only Go has goroutines.
+    /// `None`: this build of the library records neither goroutines nor tasks.
     #[inline(always)]
     pub(crate) fn unrecorded_goroutine() -> Option<Goroutine> {
         None

@@ -1,5 +1,5 @@
-//! Settings that the user gave as environment variables. They are read once, at load;
-//! [`super::inherit`] passes them on to other programs.
+//! Settings that the user gave as environment variables. They are read once, when the library is
+//! loaded; [`super::inherit`] passes them to other programs.
 
 use core::ffi::{CStr, c_int};
 
@@ -83,8 +83,8 @@ pub(crate) fn user_settings() -> &'static UserSettings {
     SETTINGS.get()
 }
 
-/// Reads the settings. Returns false if the data directory has no path, or one that is too long to
-/// be used.
+/// Reads the settings. Returns false if the data directory has no path, or a path that is too long
+/// to be used.
 pub(crate) fn read_settings() -> bool {
     let mut directory = BoundedText::new();
     directory.push(DIRECTORY);
@@ -135,7 +135,7 @@ pub(crate) fn read_settings() -> bool {
     usable
 }
 
-/// Appends `path` as an absolute one. Appends nothing if it depends on a working directory without
+/// Appends `path` as an absolute path. Appends nothing if it depends on a working directory without
 /// a path (any more).
 fn push_absolute(to: &mut BoundedText<LONGEST>, path: &[u8]) {
     if path.first() != Some(&b'/') {
@@ -181,7 +181,7 @@ pub(crate) fn recording_id() -> [u8; RECORDING_BYTES] {
     option_value(RECORDING).and_then(RecordingId::parse).map(RecordingId::bytes).unwrap_or_default()
 }
 
-/// Choice of the ticks.
+/// Choice of the ticks by the user.
 pub(crate) fn tick_choice() -> TickChoice {
     match option_value(7) {
         Some(b"monotonic") => TickChoice::Monotonic,
@@ -195,9 +195,9 @@ pub(crate) fn own_path() -> &'static [u8] {
     user_settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
 }
 
-/// Error of the kernel for which the dynamic linker of a program that begins here could not open
-/// this library, or 0. After `chroot`, or for another user, its path may be invalid, and the linker
-/// would print a message about it to the program's user.
+/// Error of the kernel for which the dynamic linker of a program that this process starts could not
+/// open this library, or 0. After `chroot`, or for another user, the library's path may be invalid,
+/// and the linker would print a message about it to the program's user.
 pub(crate) fn refusal() -> c_int {
     let path = &user_settings().library;
     if path.as_bytes().len() <= PRELOAD.len() {

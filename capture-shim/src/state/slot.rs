@@ -1,9 +1,9 @@
 //! Slot of a thread, in an image that the library is injected into: the thread's state, and the
 //! stack that hooks run on.
 //!
-//! Such an image has no thread-local storage that the library could use. The base of the GS
-//! segment, which neither libc nor Go's runtime uses, is the address of the thread's slot. A new
-//! thread begins with its creator's; [`Slot::owner`] distinguishes the two.
+//! The image has no thread-local storage that the library could use. The base of the GS segment,
+//! which neither libc nor Go's runtime uses, is the address of the thread's slot. A new thread
+//! begins with the address of its creator's slot; [`Slot::owner`] distinguishes the two threads.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -40,7 +40,7 @@ pub(crate) struct Slot {
     pub(crate) vfork_stack: AtomicUsize,
     /// Number of system calls that were made without a hook.
     pub(crate) skipped: AtomicU64,
-    /// Number of the goroutine that the hook is for; 0 if it is not known, or if it is for none.
+    /// Number of the goroutine that the hook is for; 0 if it is not known, or for none.
     pub(crate) goroutine: AtomicU64,
     /// Number of the goroutine that started [`Slot::goroutine`]; 0 for none.
     pub(crate) creator: AtomicU64,
@@ -49,9 +49,9 @@ pub(crate) struct Slot {
     /// Number of records of woken goroutines that may still be written, see
     /// [`Slot::may_record_ready`].
     ready_left: AtomicU64,
-    /// [`Slot::waiting`] at that `vfork`.
+    /// [`Slot::waiting`] at the program's `vfork`.
     pub(crate) vfork_waiting: AtomicPtr<u8>,
-    /// [`Slot::floor`] at that `vfork`.
+    /// [`Slot::floor`] at the program's `vfork`.
     pub(crate) vfork_floor: AtomicUsize,
     errno: UnsafeCell<c_int>,
     reserved: [AtomicU64; 6],
@@ -75,8 +75,8 @@ impl Slot {
         self.creator.store(goroutine.creator, Relaxed);
     }
 
-    /// Allows the first records of woken goroutines: one that has read on another thread may
-    /// continue here.
+    /// Allows the first records of woken goroutines: a goroutine that has read on another thread
+    /// may continue on this one.
     pub(crate) fn allow_ready_at_first(&self) {
         self.ready_left.store(READY_AT_FIRST, Relaxed);
     }
@@ -89,7 +89,7 @@ impl Slot {
     }
 
     /// Whether one more record of a woken goroutine may be written. In a program that mostly
-    /// computes, most of them contribute nothing about messages.
+    /// computes, most such records contribute nothing about messages.
     #[inline(always)]
     pub(crate) fn may_record_ready(&self) -> bool {
         self.ready_left.load(Relaxed) > 0

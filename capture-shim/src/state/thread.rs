@@ -15,19 +15,19 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 use super::DatagramPeers;
 use crate::tuning::MAX_RETIRED;
 
-/// State of one thread. All of it begins as zeros. Only the thread itself and its signal handlers
-/// use it, so the atomics are for the handlers and cost nothing.
+/// State of one thread. All fields begin as zeros. Only the thread itself and its signal handlers
+/// use them, so the atomics are for the handlers and cost nothing.
 #[repr(C, align(64))]
 pub(crate) struct ThreadLogState {
     /// Generation of the process when the thread was attached to the log, or 0 if it must be
     /// checked anew.
     pub(crate) generation: AtomicU64,
-    /// Address of the next record; a multiple of the chunk's size if there is no room (or no
-    /// chunk).
+    /// Address of the next record; a multiple of the chunk's size if the chunk is full (or there is
+    /// none).
     pub(crate) cursor: AtomicUsize,
     /// Ticks of the latest anchor in the thread's chunk.
     pub(crate) anchor: AtomicU64,
-    /// Ticks of the latest transfer or anchor in the thread's chunk; 0 while that is undetermined.
+    /// Ticks of the latest transfer or anchor in the thread's chunk; 0 while it is undetermined.
     pub(crate) latest: AtomicU64,
     /// Value of [`ThreadLogState::generation`] that is kept here while `generation` is set aside
     /// for a `vfork`.
@@ -39,8 +39,8 @@ pub(crate) struct ThreadLogState {
     /// Id of the thread that started this one, until it is in the log; 0 for none or unknown.
     pub(crate) creator: AtomicU32,
     /// Whether the thread has begun to end, see `log/partial_chunks.rs`, and whether it has SIGBUS
-    /// blocked, from the program's point of view, see `log/guard.rs`: a bit each. The others are
-    /// the descriptor that it prints to, see `hooks/stdio.rs`, plus one; 0 for none.
+    /// blocked, from the program's point of view, see `log/guard.rs`: a bit each. The other bits
+    /// are the descriptor that the thread prints to, see `hooks/stdio.rs`, plus one; 0 for none.
     marks: AtomicU32,
     /// Mapping that a `vfork` child has left in this thread's memory, see [`super::inherit`]; null
     /// for none.
@@ -51,7 +51,7 @@ pub(crate) struct ThreadLogState {
     /// Mark of the TLS library's function that the thread is within, see
     /// `flows/message_snippets/plain.rs`; 0 for none.
     pub(crate) session: AtomicUsize,
-    /// Address in the stack where that function was called.
+    /// Address in the stack where the function of `session` was called.
     pub(crate) session_frame: AtomicUsize,
     /// Number of the task that the thread runs, see `exports/tokio.rs`; 0 for none.
     pub(crate) task: AtomicU32,
@@ -59,17 +59,17 @@ pub(crate) struct ThreadLogState {
     pub(crate) recorded_task: AtomicU32,
     /// Number of records of woken tasks since the last other record.
     pub(crate) in_a_row: AtomicU32,
-    /// Position in the thread's chunk after the last of these.
+    /// Position in the thread's chunk after the last of the records that `in_a_row` counts.
     pub(crate) after_last_ready: AtomicU32,
-    /// Peers that its latest datagrams went to.
+    /// Peers to which the thread's latest datagrams were sent.
     pub(crate) sent_to: DatagramPeers,
-    /// Peers that its latest datagrams came from.
+    /// Peers from which the thread's latest datagrams were received.
     pub(crate) received_from: DatagramPeers,
 }
 
 const _: () = assert!(size_of::<ThreadLogState>() == 512);
 
-/// Marks of a thread.
+/// Bits of [`ThreadLogState::marks`].
 const ENDED: u32 = 1;
 const BLOCKED: u32 = 2;
 const NUMBER_OF_MARKS: u32 = 2;
@@ -101,8 +101,8 @@ impl ThreadLogState {
     }
 
     /// Notes the descriptor to which the thread prints from now on, or none. A function that is
-    /// left by `siglongjmp` does not remove its note, so the descriptor is noted and not the mere
-    /// fact: writes to others are still seen.
+    /// left by `siglongjmp` does not remove its note, so the descriptor is noted and not only that
+    /// the thread prints: writes to other descriptors are still seen.
     pub(crate) fn set_printing(&self, to: Option<c_int>) {
         let marks = self.marks.load(Relaxed) & ((1 << NUMBER_OF_MARKS) - 1);
         let to = to.map_or(0, |fd| (fd as u32).wrapping_add(1));

@@ -24,7 +24,7 @@ type FileVersion = (u64, u64, i64, i64, u64);
 /// Plans of files.
 #[derive(Debug, Default)]
 pub(crate) struct PlanCache {
-    /// `None` for a program that loads the library itself.
+    /// Plans by file; `None` for a program that loads the library itself.
     known: Mutex<HashMap<FileVersion, Option<Arc<PatchPlan>>>>,
     folder: Option<PlanFolder>,
 }

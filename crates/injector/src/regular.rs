@@ -8,8 +8,8 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
-/// Opens a regular file for reading. Its path comes from the kernel: it has no links, unless it is
-/// one of `/proc` that leads to the executable of a process.
+/// Opens a regular file for reading. The path comes from the kernel: it contains no links, unless
+/// it is a path of `/proc` that leads to the executable of a process.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let of_kernel = path.starts_with("/proc");
@@ -17,7 +17,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     reopen_regular(&rustix::fs::openat2(CWD, path, flags, Mode::empty(), links)?)
 }
 
-/// Opens a file for reading that was opened as a path, if it is a regular one.
+/// Opens a file for reading that was opened with `O_PATH`, if it is a regular file.
 pub(crate) fn reopen_regular(file: &OwnedFd) -> io::Result<File> {
     let mode = rustix::fs::fstat(file)?.st_mode;
     if mode & libc::S_IFMT != libc::S_IFREG {

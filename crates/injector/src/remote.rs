@@ -16,7 +16,8 @@ const RED_ZONE: u64 = 256;
 /// Selector of 64-bit code (`__USER_CS`).
 const CODE_64: u64 = 0x33;
 
-/// Thread that works for us, with a code cave in its process.
+/// Thread of another process that makes system calls and calls functions for us, with a code cave
+/// in its process.
 #[derive(Debug)]
 pub(crate) struct RemoteWorker<'a> {
     seized: &'a mut TracedThread,
@@ -29,7 +30,7 @@ pub(crate) struct RemoteWorker<'a> {
     stopped_by: i32,
 }
 
-/// State of a thread before it works for us.
+/// State of a thread before it becomes a [`RemoteWorker`].
 #[derive(Debug)]
 pub(crate) struct SavedThreadState {
     /// Registers of the thread.
@@ -39,8 +40,8 @@ pub(crate) struct SavedThreadState {
 }
 
 impl SavedThreadState {
-    /// Leads a thread from its exec event to the end of that system call, where the kernel has set
-    /// all registers. Signals are delivered only after that.
+    /// Leads a thread from its exec event to the end of the exec's system call, where the kernel
+    /// has set all registers. Signals are delivered only later.
     pub(crate) fn after_exec(
         seized: &mut TracedThread,
         until: Instant,

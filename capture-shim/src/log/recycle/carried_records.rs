@@ -1,4 +1,4 @@
-//! Records that are carried over when a chunk is reused: those of flows that are still open.
+//! Records that are carried over when a chunk is reused: the records of flows that are still open.
 
 use socket_log::encode;
 use socket_log::layout::{
@@ -12,8 +12,8 @@ use crate::tuning::MAX_CARRIED_WORDS;
 /// Maximum number of flows in a chunk.
 const FLOWS: usize = CHUNK_WORDS / 4;
 
-/// Memory in which carried records are collected. It is too large for the stack of a program that
-/// may have left little.
+/// Memory in which carried records are collected. It is too large for the stack, since a program
+/// may have left little of it.
 #[repr(C)]
 pub(super) struct ChunkScratch {
     words: [u32; MAX_CARRIED_WORDS],
@@ -94,11 +94,11 @@ impl<'scratch> CarriedRecords<'scratch> {
                 self.push_words(record);
             }
         }
-        // With room for the anchor that ends the records.
+        // The anchor that ends the records must fit, too.
         self.fits && self.length + ANCHOR_WORDS <= MAX_CARRIED_WORDS
     }
 
-    /// Returns to the time of the new chunk's own records.
+    /// Appends the anchor of the new chunk's own records.
     pub(super) fn push_anchor(&mut self, anchor: &Anchor) {
         if self.length > 0 {
             self.push_words(encode::anchor_record(anchor).as_slice());

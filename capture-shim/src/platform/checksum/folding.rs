@@ -1,4 +1,4 @@
-//! CRC-32 by folding: long buffers into 16 bytes, and those into the checksum.
+//! CRC-32 by folding: long buffers into 16 bytes, and these 16 bytes into the checksum.
 //!
 //! A message as a polynomial over GF(2) keeps its remainder by the CRC's polynomial when a block of
 //! it is replaced by that block times x^d, d bits further on; and x^d may be reduced first. Bits
@@ -87,9 +87,9 @@ const fn power_modulo(n: u32) -> u32 {
     value
 }
 
-/// Two factors, for a block's first 8 bytes and its last, that move a block `bits` further on. The
-/// product of two reversed numbers is one bit too low, and 32 bits of these are below the factor:
-/// hence the shift and the powers.
+/// Two factors, for a block's first 8 bytes and its last 8, that move a block `bits` bits further
+/// on. The product of two reversed numbers is one bit too low, and 32 bits of these are below the
+/// factor: hence the shift and the powers.
 const fn folding_factors(bits: u32) -> (i64, i64) {
     ((power_modulo(bits + 32) as i64) << 1, (power_modulo(bits - 32) as i64) << 1)
 }
@@ -120,7 +120,7 @@ const fn barrett_quotient() -> i64 {
     (result.reverse_bits() >> 31) as i64
 }
 
-/// Indices for shuffling bytes: 16 times none, each byte, 16 times none.
+/// Indices for shuffling bytes: 16 indices of no byte, one of each byte, 16 of no byte.
 static SHUFFLE: [u8; 48] = {
     let mut indices = [0x80; 48];
     let mut index = 0;
@@ -152,8 +152,8 @@ fn fold_block(block: __m128i, onto: __m128i, factors: (i64, i64)) -> __m128i {
     _mm_xor_si128(_mm_xor_si128(first, onto), last)
 }
 
-/// State of a message: all before `at` is folded into `block`, a multiple of 16 bytes are `left`,
-/// and `carry` is to be added to the first of them.
+/// State of a message: all bytes before `at` are folded into `block`, a multiple of 16 bytes are
+/// `left`, and `carry` is to be added to the first of the bytes left.
 struct FoldState {
     block: __m128i,
     carry: __m128i,
@@ -161,9 +161,9 @@ struct FoldState {
     left: usize,
 }
 
-/// Takes the first 1 to 16 bytes of a message, so that a multiple of 16 is left. The checksum so
-/// far stands for all bytes before, and is added to the message's first four bytes; it is kept
-/// inverted.
+/// Begins to fold a message with its first 1 to 16 bytes, so that a multiple of 16 bytes is left.
+/// The checksum `so_far` stands for all bytes before, and is added to the message's first four
+/// bytes; it is kept inverted.
 ///
 /// # Safety
 /// At least 16 bytes are readable.
@@ -198,7 +198,7 @@ unsafe fn fold_narrow(so_far: u32, bytes: &[u8]) -> u32 {
 /// Checksum of the whole message from its state.
 ///
 /// # Safety
-/// The remaining bytes are readable.
+/// `folded.left` bytes at `folded.at` are readable.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 unsafe fn finish_folding(folded: FoldState) -> u32 {

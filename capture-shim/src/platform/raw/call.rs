@@ -23,8 +23,8 @@ pub(super) unsafe fn system_call(number: c_long, arguments: [usize; 6]) -> isize
     unsafe { direct_call(number, arguments) }
 }
 
-/// Makes a system call of the program, in addition to the one that the program itself makes at that
-/// place.
+/// Makes a system call of the program, in addition to the call that the program itself makes at the
+/// hooked place.
 ///
 /// # Safety
 /// As the system call demands.

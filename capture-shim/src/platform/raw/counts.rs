@@ -24,17 +24,17 @@ const _: () = assert!(offset_of!(TcpInfo, bytes_acknowledged) == 120);
 const _: () = assert!(offset_of!(TcpInfo, bytes_not_sent) == 144);
 const _: () = assert!(offset_of!(TcpInfo, bytes_sent) == 200);
 
-/// States of a connection (`tcp_states.h`): open on both sides, and closed by the other one.
+/// States of a connection (`tcp_states.h`): open on both sides, and closed by the other side.
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
 
 /// Maximum number of times that the kernel is asked while bytes arrive or are acknowledged. Each
-/// takes about a microsecond, and packets of a fast network mostly arrive more rarely.
+/// time takes about a microsecond, and packets of a fast network mostly arrive more rarely.
 const ATTEMPTS: usize = 16;
 
 impl TcpInfo {
     /// Facts about the connection `fd`; `None` for other sockets, and for a kernel that knows less
-    /// than the first `known` bytes of them.
+    /// than the first `known` bytes of the facts.
     fn of_socket(fd: c_int, known: usize) -> Option<TcpInfo> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut info: TcpInfo = unsafe { core::mem::zeroed() };
@@ -94,8 +94,8 @@ pub(crate) fn bytes_received(fd: c_int) -> Option<u64> {
 }
 
 /// Number of bytes that programs have passed to the open TCP connection `fd`. The kernel reports it
-/// in two ways. They differ by the first packet of the connecting side, which counts as a byte in
-/// one of them; if they differ by more, neither is trusted.
+/// in two ways. The two numbers differ by the first packet of the connecting side, which counts as
+/// a byte in one of them; if they differ by more, neither is trusted.
 pub(crate) fn bytes_sent(fd: c_int) -> Option<u64> {
     let (info, queued) = read_consistently(fd, libc::TIOCOUTQ, |info| info.bytes_acknowledged)?;
     let sent = info.bytes_sent.checked_sub(info.bytes_sent_again)?;

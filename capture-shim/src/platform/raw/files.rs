@@ -95,8 +95,8 @@ impl OwnDescriptor {
         self.ask_status(&mut status).then_some(status)
     }
 
-    /// Returns the status by the call that the dynamic linker makes, too: a filter that is older
-    /// than the program lets it pass.
+    /// Returns the status by `newfstatat`, which the dynamic linker calls, too, so that a filter
+    /// older than the program lets it pass; otherwise by `fstat`.
     pub(crate) fn status_of_new(&self) -> Option<libc::stat> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };
@@ -105,7 +105,7 @@ impl OwnDescriptor {
         let arguments = [self.word(), c"".as_ptr() as usize, place, flags, 0, 0];
         // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
         let result = unsafe { system_call(libc::SYS_newfstatat, arguments) };
-        // Into the same struct: the program may have left little stack.
+        // Both calls write into the same struct: the program may have left little stack.
         (result == 0 || self.ask_status(&mut status)).then_some(status)
     }
 
@@ -150,8 +150,8 @@ impl OwnDescriptor {
     }
 
     /// Has a new file's blocks written in place, on file systems that otherwise copy on write,
-    /// where there may be no room for the copy when a store through a mapping is flushed. File
-    /// systems that are known to write in place are not asked, and others refuse it.
+    /// where there may be no space for the copy when a store through a mapping is flushed. File
+    /// systems that are known to write in place are not asked, and others refuse the request.
     pub(crate) fn keep_in_place(&self) {
         const COMPRESSED: u64 = 0x4;
         const NEVER_COMPRESSED: u64 = 0x400;
@@ -173,7 +173,7 @@ impl OwnDescriptor {
         if call(libc::FS_IOC_GETFLAGS, &mut flags) {
             let compression = COMPRESSED | NEVER_COMPRESSED;
             if flags & compression != 0 {
-                // As inherited from the directory. The two are mutually exclusive.
+                // The file inherits compression from the directory. It excludes writing in place.
                 flags &= !compression;
                 call(libc::FS_IOC_SETFLAGS, &mut flags);
             }

@@ -43,8 +43,8 @@ pub(crate) fn map_shared(length: usize) -> Option<*mut u8> {
 
 const MADV_POPULATE_WRITE: usize = 23;
 
-/// Allocates the pages of a shared mapping of a file on the disk. The kernel does so at the first
-/// store into each, too, but then a lack of space is a signal and not an error.
+/// Allocates the pages of a shared mapping of a file on the disk. The kernel also does so at the
+/// first store into each page, but then a lack of space is a signal and not an error.
 ///
 /// # Safety
 /// The mapping is the caller's own.
@@ -55,7 +55,7 @@ pub(crate) unsafe fn populate_pages(address: *mut u8, length: usize) -> isize {
     }
 }
 
-/// Whether the kernel supports [`populate_pages`], which Linux does since 5.14.
+/// Whether the kernel supports [`populate_pages`], as Linux does since 5.14.
 pub(crate) fn can_populate() -> bool {
     // SAFETY: no page.
     unsafe { populate_pages(ptr::without_provenance_mut(PAGE), 0) == 0 }
@@ -157,9 +157,9 @@ pub(crate) unsafe fn unmap_memory(address: *mut u8, length: usize) {
 /// Whether the program's memory at `address` can be read. An address that the program passes to the
 /// kernel may be invalid, which is an error for the kernel to report and no reason to crash.
 pub(crate) fn is_readable<T>(address: *const T) -> bool {
-    /// Page that was last found readable. It is assumed to be so still, or each datagram would cost
-    /// a system call. A program that has unmapped it since and passes it to the kernel is not
-    /// detected.
+    /// Page that was last found readable. It is assumed to be readable still, or each datagram
+    /// would cost a system call. A program that has unmapped the page since and passes it to the
+    /// kernel is not detected.
     static LATEST: AtomicUsize = AtomicUsize::new(usize::MAX);
     const WORD: usize = 8;
     let own_frame = 0u8;

@@ -23,7 +23,7 @@ pub(crate) fn sched_yield() {
     unsafe { system_call(libc::SYS_sched_yield, [0; 6]) };
 }
 
-/// Path that the kernel was given for the program; for a script the script's.
+/// Path that the kernel was given for the program; for a script the script's path.
 pub(crate) fn started_as() -> &'static [u8] {
     // SAFETY: reads a word that the kernel has left, and makes no system call.
     let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const core::ffi::c_char;
@@ -31,7 +31,7 @@ pub(crate) fn started_as() -> &'static [u8] {
     if path.is_null() { &[] } else { unsafe { core::ffi::CStr::from_ptr(path) }.to_bytes() }
 }
 
-/// Time of a clock by the system call; zeros if the process may not ask.
+/// Time of a clock by the system call `clock_gettime`; zeros if the process may not make it.
 #[cold]
 pub(crate) fn system_time(clock: libc::clockid_t) -> libc::timespec {
     clock_time(clock).unwrap_or(libc::timespec { tv_sec: 0, tv_nsec: 0 })
@@ -43,7 +43,7 @@ pub(crate) fn thread_cpu_time() -> Option<u64> {
     Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Time of a clock by the system call.
+/// Time of a clock by the system call `clock_gettime`; `None` if the process may not make it.
 fn clock_time(clock: libc::clockid_t) -> Option<libc::timespec> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let arguments = [clock as usize, ptr::from_mut(&mut time) as usize, 0, 0, 0, 0];

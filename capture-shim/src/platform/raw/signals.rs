@@ -9,11 +9,11 @@ use super::call::system_call;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct SignalAction {
-    /// Function, [`libc::SIG_DFL`] or [`libc::SIG_IGN`].
+    /// Address of the handler, [`libc::SIG_DFL`] or [`libc::SIG_IGN`].
     pub(crate) handler: usize,
     pub(crate) flags: u64,
     pub(crate) restorer: usize,
-    /// Signals that are blocked meanwhile, a bit each.
+    /// Signals that are blocked while the handler runs, a bit each.
     pub(crate) mask: u64,
 }
 
@@ -56,7 +56,7 @@ pub(crate) unsafe fn set_action(signal: c_int, action: &SignalAction) {
 }
 
 /// Blocks or unblocks (`SIG_BLOCK`, `SIG_UNBLOCK`) signals in the calling thread, and returns the
-/// ones that were blocked before.
+/// signals that were blocked before.
 pub(crate) fn change_mask(how: c_int, set: u64) -> u64 {
     let mut old = 0u64;
     let (new, old_place) = (ptr::from_ref(&set) as usize, ptr::from_mut(&mut old) as usize);

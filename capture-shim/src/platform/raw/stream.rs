@@ -8,7 +8,8 @@ use super::call::system_call;
 use super::files::OwnDescriptor;
 use super::sockets::socket_option;
 
-/// Connects to the socket at `path`. Sends and receives on it wait for at most `seconds`.
+/// Connects to the socket at `path`. Sends and receives on the connection wait for at most
+/// `seconds`.
 pub(crate) fn connect_unix(path: &[u8], seconds: i64) -> Option<OwnDescriptor> {
     connect_as(libc::SOCK_STREAM, path, b"", seconds)
 }
@@ -41,7 +42,7 @@ fn connect_as(kind: c_int, path: &[u8], suffix: &[u8], seconds: i64) -> Option<O
 }
 
 /// Makes a stream, passes its other end to the process that receives the datagrams of `to`, and
-/// returns this end. Sends and receives on it wait for at most `seconds`.
+/// returns this end. Sends and receives on this end wait for at most `seconds`.
 #[inline(never)]
 pub(crate) fn hand_stream(to: &OwnDescriptor, seconds: i64) -> Option<OwnDescriptor> {
     let mut pair: [c_int; 2] = [0; 2];

@@ -1,8 +1,8 @@
 //! Patch windows: whole instructions that give way to a jump of five bytes.
 //!
 //! A window is as short as five bytes allow. No code may jump to any of its bytes except the first,
-//! and each instruction must do the same at another address, where the window's instructions are
-//! executed.
+//! and each instruction must have the same effect at another address, where the window's
+//! instructions are executed.
 
 use iced_x86::{
     Code, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register,
@@ -19,7 +19,7 @@ use crate::patching::tuning::JUMP_BYTES;
 /// Instructions that give way to a jump.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchWindow {
-    /// Address of the first of them, as linked. The jump is here.
+    /// Address of the first instruction, as linked, where the jump is.
     pub address: u64,
     /// Bytes of the displaced instructions.
     pub displaced: Vec<u8>,
@@ -35,7 +35,8 @@ impl PatchWindow {
         self.address + self.displaced.len() as u64
     }
 
-    /// Address after everything that it takes: displaced instructions, and bytes of the jump.
+    /// Address after everything that the window takes: displaced instructions, and bytes of the
+    /// jump.
     #[must_use]
     pub fn taken_end(&self) -> u64 {
         self.end().max(self.address + JUMP_BYTES as u64)
@@ -204,7 +205,8 @@ impl WindowSearch<'_> {
     pub(crate) fn windows_over(&self) -> Result<(PatchWindow, PatchWindow), UnpatchedReason> {
         self.is_live()?;
         let wanted = JUMP_BYTES as u64 - 2;
-        // As far back as possible, so that as little as possible after the call has to move.
+        // The window begins as far back as possible, so that as little as possible after the call
+        // has to move.
         let begin = (0..=wanted).rev().find_map(|bytes| self.before_start(bytes).ok());
         let begin = begin.unwrap_or(self.site.address);
         let (end, _) = self.after_end(begin, JUMP_BYTES as u64)?;
@@ -213,8 +215,7 @@ impl WindowSearch<'_> {
         Ok((before, after))
     }
 
-    /// Whether the system call is just before the end of its function, with no room for a jump in
-    /// between.
+    /// Whether the system call is so near to the end of its function that no jump fits in between.
     pub(crate) fn returns_immediately(&self) -> bool {
         self.after_site().next().is_some_and(|of| of.code() == Code::Retnq)
     }
@@ -278,7 +279,7 @@ impl WindowSearch<'_> {
     }
 }
 
-/// Whether an instruction does the same elsewhere, with the help of `stubs`.
+/// Whether an instruction has the same effect at another address, with the help of `stubs`.
 fn can_move(instruction: &Instruction) -> bool {
     // A position-relative 32-bit address would differ above 4 GB.
     if instruction.memory_base() == Register::EIP {
@@ -289,7 +290,7 @@ fn can_move(instruction: &Instruction) -> bool {
         | FlowControl::UnconditionalBranch
         | FlowControl::IndirectBranch
         | FlowControl::Return => true,
-        // The other ones test rcx, and reach no further than 128 bytes.
+        // Other conditional branches test rcx, and reach no further than 128 bytes.
         FlowControl::ConditionalBranch => instruction.is_jcc_short_or_near(),
         FlowControl::Call => instruction.code() == Code::Call_rel32_64,
         // The return address is pushed before the target is read.

@@ -1,6 +1,6 @@
 //! Folder in which plans are kept for the next recorder, one file each.
 //!
-//! Nothing here is an error: a plan that cannot be read is made again, and one that cannot be
+//! No failure here is an error: a plan that cannot be read is made again, and a plan that cannot be
 //! written is not kept. A folder or a file that another user could have written is ignored.
 
 use std::fs::{DirBuilder, File, Metadata};
@@ -52,7 +52,7 @@ impl PlanFolder {
         if let Some((bytes, folder)) =
             bytes.zip(self.open_folder().or_else(|| self.create_folder()))
         {
-            // If it fails, the plan is made again the next time.
+            // If the write fails, the plan is made again the next time.
             let _ = write_file(&folder, &file_name(key), &bytes);
             remove_oldest(&folder);
         }
