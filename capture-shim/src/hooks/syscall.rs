@@ -55,7 +55,7 @@ impl ByNumber for LibcRoute {
     }
 }
 
-/// Functions with the types of libc's that call the kernel by number.
+/// Defines functions with the types of libc's functions, which call the kernel by number.
 macro_rules! forwarded {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $number:ident;)*) => {
         /// Libc's functions, by number.

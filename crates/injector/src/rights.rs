@@ -48,7 +48,7 @@ pub(crate) fn open_target(process: u32, path: &Path) -> Option<OwnedFd> {
     }
 }
 
-/// Whether a process currently belongs to a user.
+/// Whether the effective user of a process is `user`.
 pub(crate) fn is_of(process: u32, user: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
@@ -80,7 +80,7 @@ pub(crate) fn plain_name(process: u32, path: PathBuf) -> PathBuf {
     }
 }
 
-/// Path of a file that is opened without permissions.
+/// Path in `/proc/self/fd` of a file that was opened with `O_PATH`.
 fn proc_name(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
@@ -92,7 +92,7 @@ fn gained_privilege(process: u32, file: &OwnedFd) -> Option<FilePrivilege> {
     if let Some(right) = privilege_of_mode(about.st_mode, [about.st_uid, about.st_gid], &status) {
         return Some(right);
     }
-    // As many bytes as the kernel's structure has.
+    // The size of the kernel's structure (`vfs_ns_cap_data`).
     let mut value = [0u8; 24];
     let length = rustix::fs::getxattr(proc_name(file), "security.capability", &mut value[..]);
     length.is_ok_and(|length| length > 0).then_some(FilePrivilege::Capabilities)
@@ -103,7 +103,7 @@ fn gained_privilege(process: u32, file: &OwnedFd) -> Option<FilePrivilege> {
 fn privilege_of_mode(mode: u32, [user, group]: [u32; 2], status: &str) -> Option<FilePrivilege> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2000;
-    // The real, the effective and the saved id, and the one for files.
+    // The real, the effective and the saved id, and the id for files.
     let is_throughout = |name: &str, id: u32| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.is_some_and(|ids| {
@@ -119,7 +119,7 @@ fn privilege_of_mode(mode: u32, [user, group]: [u32; 2], status: &str) -> Option
 
 /// Interpreter that the first line of a script names.
 fn script_interpreter(file: &OwnedFd) -> Option<PathBuf> {
-    // As many bytes as the kernel reads.
+    // The kernel reads 256 bytes, too.
     let mut line = [0u8; 256];
     let length = regular::reopen_regular(file).ok()?.read(&mut line).ok()?;
     parse_interpreter(line.get(..length)?)

@@ -1,5 +1,5 @@
-//! Children of this process: starts a child and follows its exec, and waits for a child that may
-//! announce execs later.
+//! Children of this process: starts a child and traces it through its exec, and waits for a child
+//! that may announce execs later.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -27,11 +27,11 @@ pub struct SpawnedChild {
     pub result: Result<InjectionOutcome, Error>,
 }
 
-/// Starts a command and follows its exec. `program` is its file, as a path, which is checked for
-/// privileges. Returns when the program runs and is no longer traced.
+/// Starts a command and traces it through its exec. `program` is the path of the command's file,
+/// which is checked for privileges. Returns when the program runs and is no longer traced.
 ///
 /// # Errors
-/// The command cannot be started. If only the injection fails, the program runs unchanged.
+/// If the command cannot be started. If only the injection fails, the program runs unchanged.
 pub fn spawn_traced(
     mut command: Command,
     program: &Path,
@@ -79,12 +79,12 @@ fn follow_exec(connection: &UnixStream, prepare: &dyn Prepare) -> Result<Injecti
     trace::trace_exec(&exec, connection, prepare, |traced| server::send_answer(connection, traced))
 }
 
-/// Waits for the end of a child. Unlike [`Child::wait`], it does not consume a stop of a child if
-/// another thread follows a later exec of it; the kernel would report those to any thread of this
+/// Waits for the end of a child. Unlike [`Child::wait`], this does not consume a stop of the child
+/// if another thread traces a later exec of it; the kernel would report stops to any thread of this
 /// process.
 ///
 /// # Errors
-/// Errors of the kernel.
+/// Returns the error of the kernel.
 pub fn wait_child(child: &mut Child) -> io::Result<ExitStatus> {
     let pid = Pid::from_child(child);
     let end = match pidfd_open(pid, PidfdFlags::empty()) {

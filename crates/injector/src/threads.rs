@@ -15,7 +15,7 @@ use crate::traced_thread::{self, StopKind, TracedThread};
 pub(crate) struct StoppedThreads {
     process: u32,
     end: Arc<OwnedFd>,
-    /// Whether they may stand still for another reason, too: a stop of their process.
+    /// Whether the threads may stand still for another reason, too: a stop of their process.
     may_be_stopped: bool,
     /// The threads.
     pub all: Vec<StoppedThread>,
@@ -95,7 +95,8 @@ impl StoppedThreads {
     }
 
     /// Lets some threads run for a moment, then stops them and the threads that they have started.
-    /// They execute only the program's own code, so nothing is left in them if the tracer ends.
+    /// The threads execute only the program's own code, so nothing is left in them if the tracer
+    /// ends.
     pub(crate) fn resume_briefly(
         &mut self,
         chosen: impl Fn(&StoppedThread) -> bool,
@@ -114,8 +115,8 @@ impl StoppedThreads {
         thread::sleep(moment);
         let mut again = false;
         for StoppedThread { seized, .. } in &mut gone_on {
-            // A thread of a stopped process got two requests to stop: by that, and by us. It has
-            // not run yet.
+            // A thread of a stopped process got two requests to stop: by the stop of its process,
+            // and by us. It has not run yet.
             match seized.take_stop(STEP) {
                 Ok(None) | Err(Error::Gone { .. }) => continue,
                 Ok(Some(StopKind::Signal(signal))) => {

@@ -1,5 +1,5 @@
-//! Short trace of one exec: seize the thread, let it execute the program, inject, release it. All
-//! of it is done by one thread, as the kernel requires.
+//! Short trace of one exec: seize the thread, let it execute the program, inject, release it. One
+//! thread makes all these requests, as the kernel requires.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -20,8 +20,8 @@ use crate::tuning::{LOADING, UNTIL_EXEC, UNTIL_INTERRUPTED};
 pub(crate) enum ExecutingThread {
     /// The announcing thread.
     Itself,
-    /// The next child that it makes by `vfork`, as `posix_spawn` does: libc executes the program
-    /// there, and none of our code runs in between.
+    /// The next child that the announcing thread makes by `vfork`, as `posix_spawn` does: libc
+    /// executes the program in the child, and none of our code runs in between.
     Child,
 }
 
@@ -30,9 +30,9 @@ pub(crate) enum ExecutingThread {
 pub(crate) struct PendingExec<'a> {
     /// Process id.
     pub process: u32,
-    /// Thread id.
+    /// Id of the announcing thread.
     pub tid: Tid,
-    /// Thread that executes the program: the thread itself, or its child.
+    /// Thread that executes the program: the announcing thread, or its child.
     pub who: ExecutingThread,
     /// Program, as the process names it.
     pub program: &'a Path,
@@ -61,7 +61,7 @@ pub(crate) fn trace_exec(
             return Err(error);
         }
     };
-    // The process may have stopped waiting meanwhile, and then its next exec is not the one that
+    // The process may have stopped waiting meanwhile, and then its next exec is not the exec that
     // was checked.
     if has_ended(connection) {
         seized.release(UNTIL_INTERRUPTED)?;
@@ -92,7 +92,7 @@ fn release_thread(seized: TracedThread) -> Result<InjectionOutcome, Error> {
 }
 
 /// Runs the thread until it has made the child that will execute the program. Returns `false` if it
-/// does not: the connection lasts until the child has executed it.
+/// makes none: the connection lasts until the child has executed the program.
 fn wait_for_child(seized: &mut TracedThread, connection: &UnixStream) -> Result<bool, Error> {
     const STEP: &str = "waiting for its child";
     let until = Instant::now() + UNTIL_EXEC;
@@ -106,7 +106,7 @@ fn wait_for_child(seized: &mut TracedThread, connection: &UnixStream) -> Result<
     }
 }
 
-/// Runs the process until it has executed its program. Returns `false` if it does not.
+/// Runs the process until it has executed its program. Returns `false` if the exec fails.
 fn wait_for_exec(seized: &mut TracedThread, connection: &UnixStream) -> Result<bool, Error> {
     const STEP: &str = "waiting for its exec";
     let mut also = Some(connection.as_fd());

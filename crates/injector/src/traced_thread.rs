@@ -19,7 +19,7 @@ pub(crate) enum StopKind {
     Exec,
     /// The thread has made a child by `vfork`.
     Child,
-    /// At the beginning or the end of a system call.
+    /// The thread is at the beginning or the end of a system call.
     Call,
     /// A signal is to be delivered.
     Signal(i32),
@@ -31,15 +31,16 @@ pub(crate) enum StopKind {
     Other(i32),
 }
 
-/// Thread that this one traces.
+/// Thread that the calling thread traces.
 #[derive(Debug)]
 pub(crate) struct TracedThread {
-    /// Thread id, which an exec changes to that of its process.
+    /// Thread id, which an exec changes to the process id.
     tid: Tid,
     process: u32,
     end: Arc<OwnedFd>,
     stopped: bool,
-    /// Whether reports of other threads are left for later: its child may report before it does.
+    /// Whether reports of other threads are left for later: the thread's child may report before
+    /// the thread does.
     alone: bool,
 }
 
@@ -55,7 +56,7 @@ impl TracedThread {
         TracedThread::seize_by(ptrace::seize_thread, process, tid, false)
     }
 
-    /// Begins to trace a thread; its next child by `vfork` is to be traced in its place.
+    /// Begins to trace a thread, in order to trace its next child by `vfork` in its place.
     pub(crate) fn seize_spawning(process: u32, tid: Tid) -> Result<TracedThread, Error> {
         TracedThread::seize_by(ptrace::seize_spawning, process, tid, true)
     }
@@ -114,7 +115,8 @@ impl TracedThread {
         self.tid
     }
 
-    /// Adds context to an error of the kernel. A process that does not exist any more has ended.
+    /// Adds the process and the step to an error of the kernel. If the process does not exist any
+    /// more, the error is [`Error::Gone`].
     pub(crate) fn step_error(&self, step: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
         let process = self.process;
         move |source| match source.raw_os_error() {
@@ -143,8 +145,8 @@ impl TracedThread {
         }
     }
 
-    /// Waits for the thread's next stop. With `also`, the wait ends early (`None`) when that
-    /// descriptor has bytes or has ended.
+    /// Waits for the thread's next stop. With `also`, the wait ends early (`None`) when the
+    /// descriptor `also` has bytes or its other end is closed.
     pub(crate) fn wait_for_stop(
         &mut self,
         also: Option<BorrowedFd>,
@@ -268,8 +270,8 @@ impl TracedThread {
         ptrace::get_registers(self.tid).map_err(self.step_error(step))
     }
 
-    /// Replaces an error in a thread that should stand still by its end, if it has ended. Data that
-    /// is read from a process that is being killed is meaningless.
+    /// Replaces an error about a thread that should stand still by [`Error::Gone`], if the thread
+    /// has ended. Data that is read from a process that is being killed is meaningless.
     pub(crate) fn or_ended(&self, error: Error) -> Error {
         match self.registers("injecting") {
             Err(gone @ Error::Gone { .. }) if self.stopped => gone,

@@ -4,28 +4,29 @@ use std::time::Duration;
 
 use rustix::event::Timespec;
 
-/// Maximum time from the announcement of an exec to the exec, in which the program runs; it is
-/// released afterwards. Chosen: the kernel reads the new program in this time, possibly from a slow
-/// disk.
+/// Maximum time from the announcement of an exec to the exec, in which the old program runs; its
+/// thread is released afterwards. Chosen: the kernel reads the new program in this time, possibly
+/// from a slow disk.
 pub(crate) const UNTIL_EXEC: Duration = Duration::from_secs(10);
 
-/// Maximum time for which a new program is kept from running. An injection takes 1 to 5 ms, and the
-/// work of `Prepare` (disassembly) up to half a second for the largest programs.
+/// Maximum time for which a new program is stopped. An injection takes 1 to 5 ms, and the work of
+/// `Prepare` (disassembly) up to half a second for the largest programs.
 pub(crate) const STOPPED: Duration = Duration::from_secs(10);
 
 /// Maximum time until an interrupted program has stopped, so that it can be restored.
 pub(crate) const UNTIL_INTERRUPTED: Duration = Duration::from_secs(1);
 
-/// Maximum time until an announcement that has begun is complete. Chosen: it is one write.
+/// Maximum time until an announcement that has begun is complete. Chosen: an announcement is one
+/// write.
 pub(crate) const MESSAGE: Duration = Duration::from_secs(1);
 
 /// Maximum time for which a program waits for the recorder's answer before it executes the other
-/// program without it. Chosen: a recorder answers in 0.1 ms; a stopped recorder must not delay a
-/// program for long.
+/// program without an answer. Chosen: a recorder answers in 0.1 ms; a stopped recorder must not
+/// delay a program for long.
 pub const ANSWER: Duration = Duration::from_secs(2);
 
-/// Maximum number of concurrent announcements, each in a thread. Further ones are refused, and
-/// their programs run without the library. Chosen: each takes some milliseconds.
+/// Maximum number of concurrent announcements, each in a thread. Further announcements are refused,
+/// and their programs run without the library. Chosen: each takes some milliseconds.
 pub(crate) const AT_ONCE: usize = 64;
 
 /// Number of times that a wait yields the processor before it begins to sleep. Most stops arrive
@@ -52,12 +53,12 @@ pub(crate) const HEAD_BYTES: usize = 64 << 10;
 /// KB.
 pub(crate) const KEPT_BYTES: u64 = 1 << 20;
 
-/// Maximum number of such files; beyond it, the oldest are removed. Chosen: more programs than a
-/// host runs, and 2 MB of them.
+/// Maximum number of files with a kept plan; beyond it, the oldest are removed. Chosen: more
+/// programs than a host runs, and 2 MB of plans.
 pub(crate) const KEPT_FILES: usize = 256;
 
-/// Distance in bytes that every jump must be able to span: 2 GB, minus some room for stubs beyond
-/// it.
+/// Distance in bytes that every jump must be able to span: 2 GB, minus some space for stubs beyond
+/// the distance.
 pub(crate) const REACH: u64 = (2 << 30) - (16 << 20);
 
 /// Distance in bytes for which a heap below an injection can grow: more than the memory of a
@@ -84,31 +85,32 @@ pub(crate) const ALL_STOPPED: Duration = Duration::from_secs(1);
 pub(crate) const STACK: u64 = 256 << 10;
 
 /// Time for which threads continue if they stand where they cannot stay, while the others stand
-/// still: the first time, with as much more each further time. Chosen: a hook takes less than 1 us,
-/// and a thread gets a processor within some 100 us.
+/// still: once this time at first, twice the second time, and so on. Chosen: a hook takes less than
+/// 1 us, and a thread gets a processor within some 100 us.
 pub(crate) const MOMENT: Duration = Duration::from_micros(200);
 
-/// Number of these times before all threads continue, or attaching is given up. They take 15 ms.
+/// Number of times for which threads continue for a [`MOMENT`] or more, before all threads
+/// continue, or attaching is given up. They take 15 ms.
 pub(crate) const MOMENTS: u32 = 12;
 
 /// Maximum number of hooks of one thread that are dropped together, from handlers that have
-/// interrupted each other. More wait for the next time.
+/// interrupted each other. Further hooks are dropped the next time.
 pub(crate) const DROPPED: usize = 64;
 
 /// Number of attempts to stop the threads of a process with none of them inside a blob. Chosen:
 /// only a signal handler that has interrupted a hook stays for long.
 pub(crate) const TRIES: usize = 50;
 
-/// Number of these attempts that may fail: its threads do not stop in time, or another process
-/// traces them. Chosen: an attempt takes a second at most, and the user waits for the end of the
-/// recording.
+/// Number of attempts to stop the threads that may fail because threads do not stop in time, or
+/// another process traces them. Chosen: an attempt takes a second at most, and the user waits for
+/// the end of the recording.
 pub(crate) const FAILURES: usize = 3;
 
-/// Time for which threads continue between two of these attempts.
+/// Time for which threads continue between two attempts to stop them.
 pub(crate) const BREATH: Duration = Duration::from_millis(20);
 
-/// Maximum time for the last function of a blob, for which a process stands still. Chosen: it takes
-/// some milliseconds.
+/// Maximum time for the last function of a blob, for which a process stands still. Chosen: the
+/// function takes some milliseconds.
 pub(crate) const ENDING: Duration = Duration::from_secs(2);
 
 /// Maximum number of searches for copies of a process, which may make others meanwhile. Chosen:
@@ -119,20 +121,20 @@ pub(crate) const COPIES: usize = 50;
 /// Time between two checks whether a program that was just started has loaded its libc.
 pub(crate) const LOADS: Duration = Duration::from_millis(5);
 
-/// Number of these checks. Chosen: a program loads its libraries within some milliseconds, on a
-/// busy machine within a second. A program without libc runs on meanwhile.
+/// Number of checks for a libc. Chosen: a program loads its libraries within some milliseconds, on
+/// a busy machine within a second. A program without libc runs on meanwhile.
 pub(crate) const LOOKS_FOR_LIBC: usize = 200;
 
-/// Maximum number of memory ranges that a blob may have mapped itself; more stay mapped. Chosen:
-/// one for each of as many threads as a process can have with hooks, and some more.
+/// Maximum number of memory ranges that a blob may have mapped itself; further ranges stay mapped.
+/// Chosen: one for each thread that a process can have with hooks, and some more.
 pub(crate) const MAPPED: usize = 1 << 17;
 
 /// Maximum length of the note of a blob in a process, in bytes. Chosen: a patch takes 40 bytes, and
 /// a libc has some hundred.
 pub(crate) const NOTE_BYTES: usize = 1 << 20;
 
-/// Maximum length of a program's arguments that its library receives, in bytes. Chosen: as many as
-/// `xargs` gives a command; a program can claim gigabytes.
+/// Maximum length of a program's arguments that its library receives, in bytes. Chosen: the length
+/// that `xargs` gives a command; a program can claim gigabytes.
 pub(crate) const COMMAND_LINE_BYTES: u64 = 128 << 10;
 
 /// Number of pages about which the kernel is asked in one request, whether they are in use: 32 KiB
@@ -140,7 +142,7 @@ pub(crate) const COMMAND_LINE_BYTES: u64 = 128 << 10;
 pub(crate) const PAGES_AT_ONCE: usize = 4096;
 
 /// Maximum size of memory that is searched for a note, in bytes. Chosen: programs have some
-/// megabytes of read-only memory in use; this much takes two seconds on a busy machine.
+/// megabytes of read-only memory in use; searching this size takes two seconds on a busy machine.
 pub(crate) const SEARCHED_BYTES: u64 = 1 << 30;
 
 /// Maximum size of a file of code that is read, in bytes. Chosen: the largest known programs have
@@ -152,10 +154,10 @@ pub(crate) const CODE_BYTES: u64 = 1 << 30;
 /// waits for the end of the recording.
 pub(crate) const TRACED: Duration = Duration::from_secs(1);
 
-/// Maximum number of notes in a process that are read. Chosen: a process has one, and some of
-/// recorders that were killed as they ended; it may make up any number.
+/// Maximum number of notes in a process that are read. Chosen: a process has one note, and some
+/// notes of recorders that were killed as they ended; it may make up any number.
 pub(crate) const NOTES: usize = 16;
 
 /// Number of attempts to attach to a process in which another recorder installs a blob at the same
-/// moment: that blob then has a note that identifies it.
+/// moment: in the next attempt the other blob has a note that identifies it.
 pub(crate) const ATTEMPTS: usize = 3;

@@ -73,14 +73,14 @@ pub fn announce_exec(_: &Path, _: &Path) -> io::Result<AnnouncedExec> {
 pub struct SpawnedChild {
     /// The child.
     pub child: Child,
-    /// [`Error::Machine`].
+    /// Always [`Error::Machine`].
     pub result: Result<Outcome, Error>,
 }
 
 /// Starts a command, which runs unchanged.
 ///
 /// # Errors
-/// The command cannot be started.
+/// If the command cannot be started.
 pub fn spawn_traced(
     mut command: Command,
     program: &Path,
@@ -93,12 +93,12 @@ pub fn spawn_traced(
 /// Waits for the end of a child.
 ///
 /// # Errors
-/// Errors of the system.
+/// Returns the error of the system.
 pub fn wait_child(child: &mut Child) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// Blob in a process that was running before.
+/// A blob that was installed in a running process.
 #[derive(Clone, Debug)]
 pub struct AttachedProcess;
 
@@ -127,7 +127,7 @@ impl AttachedProcess {
         Path::new("")
     }
 
-    /// Number of patches of its text.
+    /// Number of patches of the program's text.
     #[must_use]
     pub fn patches(&self) -> usize {
         0

@@ -2,7 +2,7 @@
 //!
 //! A jump replaces several instructions. A thread at one of them, except the first, would continue
 //! in the middle of the jump, so it runs for a moment before and is stopped elsewhere. A thread
-//! that waits in a system call stays if the instruction would move: that call is not patched.
+//! that waits in a system call stays if the instruction would move: then its call is not patched.
 //!
 //! Single steps would be shorter, but a single step that has begun ends the program if its tracer
 //! is killed.

@@ -85,9 +85,9 @@ pub(crate) fn incompatible_image(image: &ElfImage) -> Option<IncompatibleProgram
     by_texts.or_else(|| (!is_go && sets_gs()).then_some(IncompatibleProgram::SetsGs))
 }
 
-/// Whether code sets the GS base: by `wrgsbase`, or by the system call for it. A C library's
-/// function for that call, which nearly all programs have, proves nothing, so this searches for a
-/// caller that passes it the number for the GS base.
+/// Whether code sets the GS base: by `wrgsbase`, or by `arch_prctl`. A C library's function for
+/// `arch_prctl`, which nearly all programs have, proves nothing, so this searches for a caller that
+/// passes it `ARCH_SET_GS`.
 fn sets_gs(code: &[u8]) -> bool {
     let by_instruction = memmem::find_iter(code, &[0x0f, 0xae]).any(|at| {
         let is_register = code.get(at + 2).is_some_and(|last| last & 0xf8 == 0xd8);
