@@ -60,7 +60,8 @@ impl ShownData {
     /// Chooses the source of `whole` to show: the one `asked` for, otherwise messages if there are
     /// any.
     ///
-    /// # Errors When the directory has no source, or not the requested one.
+    /// # Errors
+    /// When the directory has no source, or not the requested one.
     pub(crate) fn choose_shown(
         whole: DataDir,
         asked: Option<PathSource>,

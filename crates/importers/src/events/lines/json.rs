@@ -14,7 +14,8 @@ const ATTRIBUTES: &str = "attributes";
 
 /// Adds the event of a line to the sink.
 ///
-/// # Errors When the line is not an object, or lacks a field that events need; attributes may have
+/// # Errors
+/// When the line is not an object, or lacks a field that events need; attributes may have
 /// been added then.
 pub(super) fn add_event(
     rows: &EventRowReader,
