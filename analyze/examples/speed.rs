@@ -106,7 +106,7 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
             let received = (time + random.exponential(NETWORK)) as i64;
             time = received as f64 + random.exponential(NODE);
             let mut endpoint = |node: NodeId, port| {
-                let address = IpAddr::V4(Ipv4Addr::new(10, 0, 0, node as u8));
+                let address = IpAddr::V4(Ipv4Addr::new(10, 0, 0, node.index() as u8));
                 trace.intern(&Endpoint::Inet(SocketAddr::new(address, port)))
             };
             let ends = (endpoint(asks, 32_768 + (request % 10_000) as u16), endpoint(answers, 80));

@@ -60,7 +60,7 @@ impl Fixture {
         let nodes = std::sync::Arc::make_mut(&mut self.trace.nodes);
         let is_it = |node: &Node| node.host == host && node.command == command && node.pid == pid;
         let known = nodes.0.iter().position(is_it);
-        known.map(|id| id as NodeId).unwrap_or_else(|| {
+        known.map(NodeId::from_index).unwrap_or_else(|| {
             let traced = !self.untraced.iter().any(|untraced| untraced == command);
             nodes.push(Node {
                 host: host.into(),
@@ -83,7 +83,7 @@ impl Fixture {
     ) -> &mut FixtureMessage {
         let (src, dst) = (self.node(src), self.node(dst));
         let traced =
-            |id: NodeId, time| Some(time).filter(|_| self.trace.nodes.0[id as usize].traced);
+            |id: NodeId, time| Some(time).filter(|_| self.trace.nodes.0[id.index()].traced);
         let (send, recv) = (traced(src, send), traced(dst, recv));
         let ends = EndPair {
             src: NodeEnd::new(src, EndpointId::default()),
@@ -109,7 +109,7 @@ impl Fixture {
             self.messages.iter().enumerate()
         {
             let mut endpoint = |node: NodeId, port| {
-                let address = IpAddr::V4(Ipv4Addr::new(10, 0, 0, node as u8 + 1));
+                let address = IpAddr::V4(Ipv4Addr::new(10, 0, 0, node.index() as u8 + 1));
                 self.trace.intern(&Endpoint::Inet(SocketAddr::new(address, port)))
             };
             let (src_endpoint, dst_endpoint) =

@@ -96,7 +96,7 @@ impl HandoffReader {
         for (((times, node), from), to) in times.zip(node).zip(from).zip(to) {
             let ((signalled, woken), object) = times;
             let row = (|| {
-                let node = NodeId::try_from(node?).ok()?;
+                let node = NodeId::from_index(u32::try_from(node?).ok()? as usize);
                 let (from, to) = (from?, to?);
                 let [signalled, woken, object] = [signalled?, woken?, object?];
                 let to = Some(to).filter(|to| *to > 0);
@@ -171,8 +171,14 @@ mod tests {
         let rows = all.read_for_batch(&batch(70, 240)).unwrap();
         assert_eq!(woken(&rows)[..2], [73, 83]);
         assert_eq!(woken(&rows)[13..], [203, 233]);
-        let to_no_thread =
-            Handoff { signalled: 200, woken: 203, node: 7, from: 1, to: None, object: 100 };
+        let to_no_thread = Handoff {
+            signalled: 200,
+            woken: 203,
+            node: NodeId::from_index(7),
+            from: 1,
+            to: None,
+            object: 100,
+        };
         assert_eq!((rows[13], rows[14].to), (to_no_thread, Some(2)));
         assert_eq!(all.read_for_batch(&batch(9000, 9001)).unwrap(), []);
     }

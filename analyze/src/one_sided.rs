@@ -90,6 +90,7 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Pat
             let (Some(src), Some(dst), Some(1..)) = (src[row], dst[row], parts[row]) else {
                 continue;
             };
+            let [src, dst] = [src, dst].map(|node| NodeId::from_index(node as usize));
             let Ok(protocol) = protocol[row].unwrap_or_default().parse::<TransportProtocol>();
             let sum = sums.entry((src, dst, protocol, missing)).or_default();
             sum.messages += 1;

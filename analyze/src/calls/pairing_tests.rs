@@ -1,6 +1,6 @@
 //! Tests of pairing on hand-made traces.
 
-use message_trace::{Endpoint, FROM_ACCEPTING, Message, TransportProtocol};
+use message_trace::{Endpoint, FROM_ACCEPTING, Message, NodeId, TransportProtocol};
 
 use super::*;
 use crate::calls::Calls;
@@ -52,7 +52,8 @@ fn calls_at(
     sorted.sort_by_key(|row| row.3);
     for (row, (_, _, id, _, _)) in sorted.iter().enumerate() {
         let message = plain.message(row);
-        let flow = i64::from(message.src.min(message.dst) * 100 + message.src.max(message.dst));
+        let [src, dst] = [message.src, message.dst].map(NodeId::index);
+        let flow = (src.min(dst) * 100 + src.max(dst)) as i64;
         let endpoints = [message.src_endpoint, message.dst_endpoint]
             .map(|id| trace.intern(&named(plain.endpoint(id).unwrap())));
         let [src_endpoint, dst_endpoint] = endpoints;

@@ -45,7 +45,7 @@ fn links(
             links.set_parents(message, parents, spontaneous);
         },
     );
-    let name = |node: i32| trace.nodes.0[node as usize].command.clone();
+    let name = |node: message_trace::NodeId| trace.nodes.0[node.index()].command.clone();
     let names =
         trace.messages().map(|m| format!("{}{}{}", name(m.src), name(m.dst), m.flow)).collect();
     (links, names)

@@ -7,7 +7,7 @@ use message_trace::{EndPair, FROM_ACCEPTING, NodeEnd, NodeGrain, NodeList, Trans
 type NodeRow = (&'static str, Option<i32>, &'static str, bool);
 
 /// A trace in which each `(client, server, client's end, server's end)` is a call with a response.
-fn trace(nodes: &[NodeRow], asked: &[(i32, i32, &str, &str)]) -> MessageTrace {
+fn trace(nodes: &[NodeRow], asked: &[(usize, usize, &str, &str)]) -> MessageTrace {
     let node = |(host, pid, command, traced): &NodeRow| Node {
         host: (*host).into(),
         pid: *pid,
@@ -21,11 +21,12 @@ fn trace(nodes: &[NodeRow], asked: &[(i32, i32, &str, &str)]) -> MessageTrace {
             let Ok(endpoint) = text.parse::<Endpoint>();
             trace.intern(&endpoint)
         });
-        let ends = [(*client, client_end), (*server, server_end)];
+        let ends =
+            [(NodeId::from_index(*client), client_end), (NodeId::from_index(*server), server_end)];
         for (direction, at) in [(FROM_CONNECTING, time), (FROM_ACCEPTING, time + 5)] {
             let [(src, src_endpoint), (dst, dst_endpoint)] =
                 if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] };
-            let seen = |node: i32, time: i64| Some(time).filter(|_| nodes[node as usize].3);
+            let seen = |node: NodeId, time: i64| Some(time).filter(|_| nodes[node.index()].3);
             let (sent, received) = (seen(src, at), seen(dst, at + 1));
             let ends = EndPair {
                 src: NodeEnd::new(src, src_endpoint),
@@ -268,8 +269,8 @@ fn a_machine_with_two_names_in_a_table_is_one_node() {
     let trace = trace(&nodes, &[(2, 0, "", ""), (1, 3, "", "")]);
     let rules = ["address 10.0.0.1 = gateway", "address 10.0.0.2 = gateway"];
     let naming = Naming::new(&trace, &options(&rules, NodeGrain::Command));
-    let into = (0..trace.len()).find(|row| trace.message(*row).dst == 0).unwrap();
-    let out = (0..trace.len()).find(|row| trace.message(*row).src == 1).unwrap();
+    let into = (0..trace.len()).find(|row| trace.message(*row).dst.index() == 0).unwrap();
+    let out = (0..trace.len()).find(|row| trace.message(*row).src.index() == 1).unwrap();
     assert_eq!(naming.dst(into), naming.src(out), "both addresses are one node");
     assert_eq!(naming.label_text(naming.nodes()[naming.src(out) as usize].name), "gateway");
     assert!(!naming.nodes()[naming.src(out) as usize].client, "c calls it");

@@ -134,11 +134,11 @@ impl<'trace> GrainNodes<'trace> {
         texts: &mut ValueInterner<String>,
     ) -> u32 {
         let tid = if self.grain == NodeGrain::Thread { tid } else { None };
-        let place = usize::try_from(id).ok().filter(|_| tid.is_none());
+        let place = tid.is_none().then_some(id.index());
         if let Some(Some(number)) = place.and_then(|place| self.whole.get(place)) {
             return *number;
         }
-        let id = self.identities.get(id as usize).map_or(id, |known| known.same);
+        let id = self.identities.get(id.index()).map_or(id, |known| known.same);
         let number = match self.numbers.get(&(id, tid)) {
             Some(number) => *number,
             None => {
@@ -162,8 +162,7 @@ impl<'trace> GrainNodes<'trace> {
     ) -> u32 {
         let number = self.list.len() as u32;
         let client = roles.is_client(id);
-        let (Some(node), Some(known)) =
-            (self.trace.nodes.get(id), self.identities.get(id as usize))
+        let (Some(node), Some(known)) = (self.trace.nodes.get(id), self.identities.get(id.index()))
         else {
             let name = texts.intern(CLIENT.to_owned());
             self.list.push(GrainNode { name, traced: false, client });

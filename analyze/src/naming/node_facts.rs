@@ -28,7 +28,7 @@ pub(crate) fn collect_node_facts(outline: &MessageTrace, options: &Options) -> V
         .map(|(id, (node, known))| NodeFacts {
             host: known.host.to_owned(),
             pid: node.pid,
-            is_client: roles.is_client(id as NodeId),
+            is_client: roles.is_client(NodeId::from_index(id)),
         })
         .collect()
 }

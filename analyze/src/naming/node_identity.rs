@@ -40,8 +40,8 @@ pub(super) fn identify_nodes<'a>(
     let mut first: FxHashMap<(String, bool), NodeId> = FxHashMap::default();
     let mut known: Vec<NodeIdentity> = Vec::with_capacity(trace.nodes.len());
     for (id, node) in trace.nodes.0.iter().enumerate() {
-        let id = id as NodeId;
-        let of_endpoint = at_endpoints.get(id as usize).copied().flatten();
+        let id = NodeId::from_index(id);
+        let of_endpoint = at_endpoints.get(id.index()).copied().flatten();
         let (mut of_node, is_one) =
             identify_node(node, of_endpoint, aliases, |address| match address {
                 // A loopback address belongs to the host of its peers.
@@ -89,7 +89,7 @@ fn identify_node<'a>(
         name: name.to_owned(),
         is_alias,
         is_whole,
-        same: 0,
+        same: NodeId::default(),
     };
     let by_endpoint =
         of_endpoint.or_else(|| aliases.endpoint(&node.command).filter(|_| !node.traced));
@@ -127,17 +127,17 @@ struct AddressOwners<'a> {
 impl<'a> AddressOwners<'a> {
     fn from_trace(trace: &'a MessageTrace) -> AddressOwners<'a> {
         // Each endpoint is examined once for each change of its node, which is nearly once.
-        let mut last: Vec<NodeId> = vec![-1; trace.endpoints().len()];
+        let mut last: Vec<Option<NodeId>> = vec![None; trace.endpoints().len()];
         let mut owners =
             AddressOwners { addresses: FxHashMap::default(), peers: vec![None; trace.nodes.len()] };
         let is_traced: Vec<bool> = trace.nodes.0.iter().map(|node| node.traced).collect();
-        let traced = |id: NodeId| is_traced.get(id as usize).copied().unwrap_or(false);
+        let traced = |id: NodeId| is_traced.get(id.index()).copied().unwrap_or(false);
         let host = |id: NodeId| trace.nodes.get(id).map_or("", |node| node.host.as_str());
         for message in trace.messages() {
             let Message { src, dst, src_endpoint, dst_endpoint, .. } = message;
             for (node, endpoint, peer) in [(src, src_endpoint, dst), (dst, dst_endpoint, src)] {
                 if !traced(node) {
-                    if let Some(of) = owners.peers.get_mut(node as usize)
+                    if let Some(of) = owners.peers.get_mut(node.index())
                         && of.is_none()
                         && traced(peer)
                     {
@@ -145,11 +145,12 @@ impl<'a> AddressOwners<'a> {
                     }
                     continue;
                 }
-                let Some(known) = last.get_mut(endpoint.index()).filter(|known| **known != node)
+                let Some(known) =
+                    last.get_mut(endpoint.index()).filter(|known| **known != Some(node))
                 else {
                     continue;
                 };
-                *known = node;
+                *known = Some(node);
                 if let Some(Endpoint::Inet(address)) = trace.endpoint(endpoint) {
                     let own = host(node);
                     let owner =
@@ -173,7 +174,7 @@ impl<'a> AddressOwners<'a> {
 
     /// Returns the host of the peers of an untraced node.
     fn host_of_peers(&self, node: NodeId) -> Option<&'a str> {
-        self.peers.get(node as usize).copied().flatten()
+        self.peers.get(node.index()).copied().flatten()
     }
 }
 
@@ -191,7 +192,7 @@ fn named_by_endpoint<'a>(trace: &MessageTrace, aliases: &'a Aliases) -> Vec<Opti
             _ => (message.src, message.src_endpoint),
         };
         if let (Some(Some(name)), Some(of)) =
-            (names.get(endpoint.index()), of_nodes.get_mut(node as usize))
+            (names.get(endpoint.index()), of_nodes.get_mut(node.index()))
         {
             of.get_or_insert(*name);
         }

@@ -37,14 +37,11 @@ impl<'trace> NodeNames<'trace> {
     /// Returns the name of `tid` of the process `node`, at the grain; empty if the trace has no
     /// node of this id.
     pub fn name(&mut self, node: NodeId, tid: Option<i32>) -> &str {
-        let id = usize::try_from(node)
-            .ok()
-            .and_then(|node| self.identities.get(node))
-            .map_or(node, |n| n.same);
+        let id = self.identities.get(node.index()).map_or(node, |known| known.same);
         let tid = tid.filter(|_| self.grain == NodeGrain::Thread);
         let NodeNames { trace, identities: known, grain, with_host, names } = self;
         names.entry((id, tid)).or_insert_with(|| {
-            let known = usize::try_from(id).ok().and_then(|id| known.get(id));
+            let known = known.get(id.index());
             let pair = trace.nodes.get(id).zip(known);
             pair.map_or_else(String::new, |(node, known)| {
                 names::node_name(node, known, tid, *grain, *with_host)
@@ -66,9 +63,15 @@ mod tests {
         let trace = fixture.trace();
         let options = Options::default();
         let mut names = NodeNames::new(&trace, &options);
-        assert_eq!([0, 1, 2].map(|node| names.name(node, None).to_owned()), ["one", "web", "two"]);
-        assert_eq!(names.name(7, None), "");
+        assert_eq!(
+            [0, 1, 2].map(|node| names.name(NodeId::from_index(node), None).to_owned()),
+            ["one", "web", "two"]
+        );
+        assert_eq!(names.name(NodeId::from_index(7), None), "");
         let options = Options { grain: NodeGrain::Thread, ..Options::default() };
-        assert_eq!(NodeNames::new(&trace, &options).name(1, Some(9)), "web[0/9]");
+        assert_eq!(
+            NodeNames::new(&trace, &options).name(NodeId::from_index(1), Some(9)),
+            "web[0/9]"
+        );
     }
 }

@@ -151,7 +151,7 @@ fn serving_programs<'trace>(
     let roles = ServerRoles::from_trace(trace, known, NodeGrain::Process, fixed_port_peers);
     let mut of_hosts: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
     for (id, (node, known)) in trace.nodes.0.iter().zip(known).enumerate() {
-        if node.traced && !is_host(node) && !roles.is_client(id as NodeId) {
+        if node.traced && !is_host(node) && !roles.is_client(NodeId::from_index(id)) {
             of_hosts.entry(known.host).or_default().push(&known.name);
         }
     }

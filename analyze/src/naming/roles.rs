@@ -37,7 +37,7 @@ impl ServerRoles {
         let hosts = intern_texts(trace.nodes.0.iter().map(|node| node.host.as_str()));
         let role = match grain {
             NodeGrain::Host => intern_texts(known.iter().map(|known| known.host)),
-            _ => known.iter().map(|known| known.same as u32).collect(),
+            _ => known.iter().map(|known| known.same.index() as u32).collect(),
         };
         let servers = vec![false; trace.nodes.len()];
         let mut roles = ServerRoles { hosts, fixed: FxHashSet::default(), role, servers };
@@ -76,11 +76,11 @@ impl ServerRoles {
     }
 
     fn host_of_node(&self, node: NodeId) -> Option<u32> {
-        self.hosts.get(usize::try_from(node).ok()?).copied()
+        self.hosts.get(node.index()).copied()
     }
 
     fn server_index(&self, node: NodeId) -> Option<usize> {
-        self.role.get(usize::try_from(node).ok()?).map(|role| *role as usize)
+        self.role.get(node.index()).map(|role| *role as usize)
     }
 
     fn learn_accepting_ends(&mut self, trace: &MessageTrace) {

@@ -187,7 +187,7 @@ impl Conversations {
     /// Infers the facts of each conversation. `ranks` order the nodes independently of the order of
     /// the rows.
     pub(crate) fn infer_outcomes(&self, ranks: &[NodeId]) -> Vec<ConversationOutcome> {
-        let rank = |node: NodeId| ranks.get(node as usize).copied().unwrap_or(node);
+        let rank = |node: NodeId| ranks.get(node.index()).copied().unwrap_or(node);
         let meetings = EndpointMeetings::from_keys(self.places.keys());
         let mut outcomes = vec![ConversationOutcome::default(); self.len()];
         let mut order: Vec<_> = Vec::with_capacity(self.len());

@@ -81,7 +81,7 @@ impl RowResolver<'_> {
     pub(crate) fn is_as_written(&self) -> bool {
         self.outcomes.is_empty()
             && self.copies.is_empty()
-            && self.nodes.iter().zip(0..).all(|(number, place)| *number == place)
+            && self.nodes.iter().zip(0..).all(|(number, place)| number.index() == place)
             && self.threads.iter().zip(1..).all(|(number, place)| *number == -place)
     }
 
@@ -200,7 +200,7 @@ impl RowResolver<'_> {
             false => side == 0,
         };
         message.direction = if is_connecting { FROM_CONNECTING } else { FROM_ACCEPTING };
-        let node = |node: NodeId| self.nodes.get(node as usize).copied().unwrap_or(node);
+        let node = |node: NodeId| self.nodes.get(node.index()).copied().unwrap_or(node);
         (message.src, message.dst) = (node(message.src), node(message.dst));
         let thread = |tid: i32| {
             let place = usize::try_from(-1 - i64::from(tid)).ok();

@@ -161,7 +161,7 @@ impl MessageTarget {
         let received = message.recv_ts.or(message.recv_last);
         self.begins.resize(self.nodes.len(), (i64::MAX, true));
         let mut begins = |node: NodeId, time: Option<i64>, receives: bool| {
-            if let (Some(begin), Some(time)) = (self.begins.get_mut(node as usize), time) {
+            if let (Some(begin), Some(time)) = (self.begins.get_mut(node.index()), time) {
                 *begin = (*begin).min((time, receives));
             }
         };
@@ -169,7 +169,7 @@ impl MessageTarget {
         begins(message.dst, received.or(sent), true);
         let mut traced = |node: NodeId, times: [Option<i64>; 3]| {
             if times.iter().any(Option::is_some)
-                && let Some(node) = self.nodes.0.get_mut(node as usize)
+                && let Some(node) = self.nodes.0.get_mut(node.index())
             {
                 node.traced = true;
             }
@@ -324,7 +324,7 @@ impl MessageTarget {
     /// follow by the time of their first message, and by name.
     fn rank_nodes(&self) -> Vec<NodeId> {
         let never = (i64::MAX, true);
-        let begin = |node: NodeId| self.begins.get(node as usize).copied().unwrap_or(never);
+        let begin = |node: NodeId| self.begins.get(node.index()).copied().unwrap_or(never);
         let mut named: Vec<_> = Vec::new();
         for (command, hosts) in &self.names {
             let of_hosts = hosts.iter();
@@ -332,11 +332,11 @@ impl MessageTarget {
         }
         named.sort_unstable();
         // A table of nodes was read before all rows.
-        let first = self.nodes.len().saturating_sub(named.len()) as NodeId;
-        let mut ranks: Vec<NodeId> = (0..self.nodes.len() as NodeId).collect();
+        let first = self.nodes.len().saturating_sub(named.len());
+        let mut ranks: Vec<NodeId> = (0..self.nodes.len()).map(NodeId::from_index).collect();
         for ((.., node), rank) in named.into_iter().zip(first..) {
-            if let Some(place) = ranks.get_mut(node as usize) {
-                *place = rank;
+            if let Some(place) = ranks.get_mut(node.index()) {
+                *place = NodeId::from_index(rank);
             }
         }
         ranks

@@ -5,8 +5,26 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A row of the node table.
-pub type NodeId = i32;
+/// Number of a node, from 0: its row in the node table of its trace. Ids of different traces are
+/// unrelated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    /// Creates the id of the node at this index; an index has at most 31 bits, as tables store
+    /// signed numbers.
+    #[inline]
+    pub const fn from_index(index: usize) -> NodeId {
+        NodeId(index as u32)
+    }
+
+    /// Returns the index of the node.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A process that took part in the traced communication, or a peer of one that was not traced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
@@ -41,7 +59,7 @@ pub struct NodeList(pub Vec<Node>);
 impl NodeList {
     /// Returns the node with this id.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
-        usize::try_from(id).ok().and_then(|row| self.0.get(row))
+        self.0.get(id.index())
     }
 
     /// Returns the number of nodes.
@@ -57,7 +75,7 @@ impl NodeList {
     /// Adds a node and returns its id.
     pub fn push(&mut self, node: Node) -> NodeId {
         self.0.push(node);
-        (self.0.len() - 1) as NodeId
+        NodeId::from_index(self.0.len() - 1)
     }
 
     /// Returns whether the traced nodes are on more than one host, so that names need the host to

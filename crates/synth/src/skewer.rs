@@ -82,8 +82,7 @@ pub fn skew_trace(trace: &MessageTrace, skew: &TraceSkew) -> Result<MessageTrace
     let of_nodes: Vec<Option<&SkewedClock>> =
         trace.nodes.0.iter().map(|node| clocks.get(node.host.as_str()).copied()).collect();
     let moved = |node: NodeId, time: Option<i64>| {
-        let clock =
-            usize::try_from(node).ok().and_then(|node| of_nodes.get(node).copied()).flatten();
+        let clock = of_nodes.get(node.index()).copied().flatten();
         let by = |clock: &SkewedClock, time| {
             if skew.remove {
                 clock.true_time(time, skew.at)

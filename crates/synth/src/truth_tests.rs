@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use message_trace::{
-    EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeEnd, TransportProtocol,
+    EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeEnd, NodeId, TransportProtocol,
 };
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn trace(ids: &[&str]) -> (MessageTrace, Calls) {
     {
         let (time, (direction, id)) = (Some(row as i64), id);
         let (src, dst) = if direction == FROM_CONNECTING { (0, 1) } else { (1, 0) };
-        let [src, dst] = [src, dst].map(|node| NodeEnd::new(node, endpoint));
+        let [src, dst] = [src, dst].map(|node| NodeEnd::new(NodeId::from_index(node), endpoint));
         let ends = EndPair { src, dst, protocol: TransportProtocol::Other };
         let message = Message {
             bytes: 1,

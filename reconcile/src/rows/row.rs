@@ -161,7 +161,7 @@ impl MessageRow {
         let own = |at: usize| Some(self.times[at]).filter(|time| *time != NIL);
         let node = |side: usize, place: SlotEnd| match self.nodes[side] {
             NONE => place.node,
-            node => node as NodeId,
+            node => NodeId::from_index(node as usize),
         };
         let thread = |side: usize| Some(self.tids[side]).filter(|tid| *tid != NO_THREAD);
         let end = |side: usize, place: SlotEnd| NodeEnd {
@@ -188,7 +188,7 @@ impl MessageRow {
     ) -> Option<ConnectSpan> {
         let sent = Some(self.times[0]).filter(|_| self.is_opening())?;
         let own = self.common_time(0, sent, common)?.saturating_sub(sent);
-        let accepting = slot.ends[1].node as u32;
+        let accepting = slot.ends[1].node.index() as u32;
         connecting.setup_of_message(sent, |accepted| {
             common.time_of_node(accepting, accepted).saturating_sub(own)
         })

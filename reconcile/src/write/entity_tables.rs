@@ -151,7 +151,7 @@ impl<'a> EntityTables<'a> {
     /// Adds a node of an import. No untraced peers may be added after it.
     pub(crate) fn add_imported_node(&mut self, node: Node) -> NodeId {
         self.imported.push(node);
-        (self.node_count() - 1) as NodeId
+        NodeId::from_index(self.node_count() - 1)
     }
 
     /// The number of the next flow.
@@ -169,7 +169,7 @@ impl<'a> EntityTables<'a> {
     ) -> Result<(), PathError> {
         for (connection, used) in connections.iter().zip(used) {
             let protocol = self.sockets[connection.any_socket() as usize].protocol;
-            let nothing = SlotEnd { node: 0, endpoint: EndpointId::default() };
+            let nothing = SlotEnd { node: NodeId::default(), endpoint: EndpointId::default() };
             let mut slot = MessageSlot { flow: 0, protocol, ends: [nothing; 2] };
             if *used {
                 slot.flow = self.next_flow();
@@ -218,7 +218,7 @@ impl<'a> EntityTables<'a> {
         addresses: &MachineAddresses,
     ) -> Result<Vec<u32>, PathError> {
         let begin = self.slots.len();
-        let ends = [SlotEnd { node: 0, endpoint: EndpointId::default() }; 2];
+        let ends = [SlotEnd { node: NodeId::default(), endpoint: EndpointId::default() }; 2];
         let nothing = MessageSlot { flow: 0, protocol: TransportProtocol::Udp, ends };
         self.slots.resize(begin + all.slots.len(), nothing)?;
         all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
@@ -280,7 +280,7 @@ impl<'a> EntityTables<'a> {
         if number as usize == self.seen.len() {
             self.seen.push(PeerView { of: NONE, name: NO_NAME, client: false })?;
         }
-        Ok((self.capture.processes.len() + number as usize) as NodeId)
+        Ok(NodeId::from_index(self.capture.processes.len() + number as usize))
     }
 
     /// The end of the socket number `place`, under the name `name` (its own, or the one that its
@@ -291,7 +291,7 @@ impl<'a> EntityTables<'a> {
             Some(endpoint) => endpoint,
             None => self.unnamed_endpoint(UnnamedEndpoint::Socket(socket.pid, socket.number))?,
         };
-        Ok(SlotEnd { node: socket.owner as NodeId, endpoint })
+        Ok(SlotEnd { node: NodeId::from_index(socket.owner as usize), endpoint })
     }
 
     /// The untraced end of a flow with the socket number `place` as its traced end, under the name
@@ -319,7 +319,10 @@ impl<'a> EntityTables<'a> {
         if number as usize == self.seen.len() {
             self.seen.push(PeerView { of: place, name, client })?;
         }
-        Ok(SlotEnd { node: (self.capture.processes.len() + number as usize) as NodeId, endpoint })
+        Ok(SlotEnd {
+            node: NodeId::from_index(self.capture.processes.len() + number as usize),
+            endpoint,
+        })
     }
 
     /// The node of an untraced peer.

@@ -39,7 +39,7 @@ pub(crate) fn sample_imports(
         let nodes = NodeList::read(import.nodes_path())?;
         let mut host_of: Vec<u32> = vec![NONE; nodes.len()];
         let mut host = |node: NodeId, time: i64| {
-            let place = host_of.get_mut(node as usize)?;
+            let place = host_of.get_mut(node.index())?;
             if *place == NONE {
                 let name = &nodes.get(node)?.host;
                 *place = *known.entry(name.clone()).or_insert_with(|| {
@@ -130,7 +130,7 @@ impl ImportJoiner<'_, '_> {
             again.extend(NodeList::read(import.nodes_path())?.0);
         }
         for (id, node) in self.output.nodes().enumerate().filter(|(_, node)| again.contains(node)) {
-            known.entry(node).or_insert(id as NodeId);
+            known.entry(node).or_insert(NodeId::from_index(id));
         }
         drop(again);
         self.hosts.resize(self.output.node_count(), NONE);
@@ -148,7 +148,7 @@ impl ImportJoiner<'_, '_> {
                     .entry(node.clone())
                     .or_insert_with(|| self.output.add_imported_node(node.clone()));
                 self.hosts.resize(self.output.node_count(), NONE);
-                if let Some(host) = self.hosts.get_mut(id as usize) {
+                if let Some(host) = self.hosts.get_mut(id.index()) {
                     *host = places.get(node.host.as_str()).copied().unwrap_or(NONE);
                 }
                 nodes.push(id);
@@ -164,7 +164,7 @@ impl ImportJoiner<'_, '_> {
                     let id = self
                         .output
                         .imported_endpoint(trace.endpoint(endpoint).unwrap_or(&nothing))?;
-                    Ok::<_, PathError>((nodes.get(node as usize).copied().unwrap_or(0), id))
+                    Ok::<_, PathError>((nodes.get(node.index()).copied().unwrap_or_default(), id))
                 };
                 let mut ends = [slot(m.src_endpoint, m.src)?, slot(m.dst_endpoint, m.dst)?];
                 if m.direction != 0 {
@@ -187,7 +187,8 @@ impl ImportJoiner<'_, '_> {
                 };
                 count += 1;
                 self.count_message(&m);
-                let node = |id: NodeId| nodes.get(id as usize).map_or(NONE, |node| *node as u32);
+                let node =
+                    |id: NodeId| nodes.get(id.index()).map_or(NONE, |node| node.index() as u32);
                 let own = MessageRow::from_imported(&m, slot, [node(m.src), node(m.dst)]);
                 let common = [m.send_ts, m.recv_ts].map(|time| time.unwrap_or(NIL));
                 row(ImportedRow { row: own, common, call })

@@ -1,6 +1,6 @@
 //! Messages of name lookups: a request to the host's name lookup, and its answer.
 
-use message_trace::{Endpoint, PathError, TransportProtocol};
+use message_trace::{Endpoint, NodeId, PathError, TransportProtocol};
 use rustc_hash::FxHashMap;
 use socket_log::api::Api;
 
@@ -53,7 +53,10 @@ fn lookup_ends(
     lookup: &TimedLookup,
 ) -> Result<[SlotEnd; 2], PathError> {
     let own = Endpoint::Other(format!("lookup:{}/{}", lookup.process, lookup.tid));
-    let caller = SlotEnd { node: lookup.process as i32, endpoint: output.imported_endpoint(&own)? };
+    let caller = SlotEnd {
+        node: NodeId::from_index(lookup.process as usize),
+        endpoint: output.imported_endpoint(&own)?,
+    };
     let called = Endpoint::Other(lookup.api.libc_name().to_owned());
     let endpoint = output.imported_endpoint(&called)?;
     Ok([caller, SlotEnd { node: output.name_lookup(lookup.process)?, endpoint }])

@@ -9,7 +9,7 @@ use importers::{
 };
 use message_trace::table::export::{TableFormat, export_table};
 use message_trace::{
-    DataDir, DataPath, EndPair, Endpoint, EndpointId, Message, MessageTrace, Node, NodeEnd,
+    DataDir, DataPath, EndPair, Endpoint, EndpointId, Message, MessageTrace, Node, NodeEnd, NodeId,
     NodeList, Progress, TransportProtocol,
 };
 use proptest::prelude::*;
@@ -361,7 +361,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                 if sent.is_none() && received.is_none() {
                     continue;
                 }
-                let node = |place: u16| (usize::from(place) % trace.nodes.len()) as i32;
+                let node = |place: u16| NodeId::from_index(usize::from(place) % trace.nodes.len());
                 let endpoint = |place: u16| endpoints[usize::from(place) % endpoints.len()];
                 let end = |node, endpoint, tid| NodeEnd { node, endpoint, tid };
                 let ends = EndPair {
@@ -381,10 +381,10 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                     ..Message::between_ends(ends, rest.0, rest.1)
                 };
                 if sent.is_some() {
-                    Arc::make_mut(&mut trace.nodes).0[message.src as usize].traced = true;
+                    Arc::make_mut(&mut trace.nodes).0[message.src.index()].traced = true;
                 }
                 if received.is_some() {
-                    Arc::make_mut(&mut trace.nodes).0[message.dst as usize].traced = true;
+                    Arc::make_mut(&mut trace.nodes).0[message.dst.index()].traced = true;
                 }
                 trace.push(&message, call.as_deref());
             }

@@ -6,7 +6,7 @@ use std::fs;
 
 use ::clocks::ClockModel;
 use ::clocks::HostClock;
-use message_trace::{ClockExchange, MessageTrace, clock_exchange};
+use message_trace::{ClockExchange, MessageTrace, NodeId, clock_exchange};
 use proptest::prelude::*;
 use reconcile::{Options, reconcile};
 use socket_log::write::{EPOCH, LogWriter};
@@ -176,8 +176,9 @@ fn of_victim(system: &System) -> (BTreeSet<String>, [i64; 2], i64) {
     reconcile(&system.data(), &Options::default(), &()).unwrap();
     let trace =
         MessageTrace::read(system.data().messages_path(), system.data().nodes_path()).unwrap();
-    let is_victim =
-        |node: i32| trace.nodes.get(node).is_some_and(|node| node.traced && node.host == "victim");
+    let is_victim = |node: NodeId| {
+        trace.nodes.get(node).is_some_and(|node| node.traced && node.host == "victim")
+    };
     let nodes = trace.nodes.0.iter().filter(|node| node.traced);
     assert!(
         nodes.clone().all(|node| ["victim", "evil"].contains(&node.host.as_str())),

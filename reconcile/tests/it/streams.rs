@@ -119,7 +119,7 @@ fn an_untraced_server_is_one_node_for_all_its_clients() {
     let lines = ["app => 10.0.0.2:80 20/2 1000..1001 -", "10.0.0.2:80 -> app 7 - 2000"];
     assert_eq!(outcome.lines(), [lines[0], lines[0], lines[1], lines[1]]);
     assert_eq!(outcome.trace.nodes.len(), 3);
-    let node = outcome.trace.nodes.get(2).unwrap();
+    let node = outcome.trace.nodes.get(message_trace::NodeId::from_index(2)).unwrap();
     assert_eq!((node.host.as_str(), node.traced, node.pid), ("10.0.0.2", false, None));
     assert_eq!(outcome.counts.unmatched_streams["peer not traced"], 2);
     assert_eq!(outcome.counts.send_only["peer not traced"], 2);

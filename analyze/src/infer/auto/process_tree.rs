@@ -17,7 +17,8 @@ impl ProcessTree<'_> {
     /// The processes of `trace`.
     pub(super) fn from_trace(trace: &MessageTrace) -> ProcessTree<'_> {
         let mut by_number: FxHashMap<(&str, i32), Vec<(i64, NodeId)>> = FxHashMap::default();
-        for (id, node) in (0..).zip(&trace.nodes.0) {
+        for (index, node) in trace.nodes.0.iter().enumerate() {
+            let id = NodeId::from_index(index);
             if let (true, Some(pid), Some(start)) = (node.traced, node.pid, node.start) {
                 by_number.entry((node.host.as_str(), pid)).or_default().push((start, id));
             }

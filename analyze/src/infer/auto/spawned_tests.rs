@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use message_trace::{MessageTrace, Node};
+use message_trace::{MessageTrace, Node, NodeId};
 
 use super::tests::{MS, infer, lot, parents};
 use crate::fixture::Fixture;
@@ -36,7 +36,7 @@ fn scripts(apart: i64) -> MessageTrace {
     }
     let mut trace = fixture.trace();
     let first_of = |trace: &MessageTrace, id: usize| {
-        let of_node = |row: &usize| trace.message(*row).src as usize == id;
+        let of_node = |row: &usize| trace.message(*row).src.index() == id;
         (0..trace.len()).find(of_node).and_then(|row| trace.send_first(row))
     };
     for id in 0..trace.nodes.len() {
@@ -53,7 +53,7 @@ fn scripts(apart: i64) -> MessageTrace {
 /// How many of the scripts' requests are caused by the last request before their script.
 fn right(trace: &MessageTrace) -> (usize, usize) {
     let found = parents(&infer(trace));
-    let name = |id: i32| trace.nodes.0[id as usize].command.as_str();
+    let name = |id: NodeId| trace.nodes.0[id.index()].command.as_str();
     let (mut right, mut all, mut last) = (0, 0, None);
     for (row, found) in found.iter().enumerate() {
         let message = trace.message(row);

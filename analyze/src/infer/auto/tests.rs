@@ -276,7 +276,7 @@ fn a_server_with_a_slow_clock_has_its_calls_nevertheless() {
     let trace = fixture.trace();
     let links = infer(&trace);
     for child in 0..trace.len() {
-        let is_root = trace.message(child).src == 0;
+        let is_root = trace.message(child).src.index() == 0;
         assert_eq!(links.is_likely_spontaneous(child), is_root, "{child}");
     }
 }
@@ -346,7 +346,7 @@ fn a_call_with_many_candidates_is_no_background_call() {
                 (sum + links.spontaneous_probability(child) - 1.0).abs() < 1e-9,
                 "{requests}: {sum}"
             );
-            let is_root = trace.message(child).src == 0;
+            let is_root = trace.message(child).src.index() == 0;
             assert_eq!(links.is_likely_spontaneous(child), is_root, "{requests}: {child}");
         }
     }

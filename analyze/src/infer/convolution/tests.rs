@@ -1,6 +1,6 @@
 //! The convolution algorithm on synthetic systems with known paths and delays.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageTrace, NodeId};
 
 use super::*;
 use crate::fixture::Fixture;
@@ -214,7 +214,7 @@ fn links_lead_to_the_message_at_the_delay() {
     for child in 0..trace.len() {
         let sent = trace.message(child);
         let likeliest = links.most_likely(child).and_then(|at| links.parents(child).nth(at));
-        let name = |node| trace.nodes.0[node as usize].command.as_str();
+        let name = |node: NodeId| trace.nodes.0[node.index()].command.as_str();
         let Some((parent, _)) = likeliest else {
             assert_eq!(name(sent.src), "a", "{child} is spontaneous");
             right += 1;

@@ -101,7 +101,7 @@ fn further_iterations_approach_the_true_delay_of_overlapping_requests() {
     let truth = sum as f64 / 2000.0;
     let trace = trace.trace();
     let message =
-        (0..trace.len()).find(|row| trace.nodes.0[trace.message(*row).dst as usize].command == "c");
+        (0..trace.len()).find(|row| trace.nodes.0[trace.message(*row).dst.index()].command == "c");
     let error = |iterations| {
         let options = Options { iterations, ..options() };
         (delay(&trace, &options, message.unwrap()) - truth).abs() / truth

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use message_trace::{MessageTrace, NodeList};
+use message_trace::{MessageTrace, NodeId, NodeList};
 use proptest::prelude::*;
 
 use super::NestingAlgorithm;
@@ -141,7 +141,7 @@ fn delays_are_on_the_own_clock_or_for_untraced_nodes_on_their_peers() {
     let trace = fixture.trace();
     let links = infer(&trace, NestingOptions::default());
     let row = |src: &str, dst: &str| {
-        let name = |node: i32| trace.nodes.0[node as usize].command.as_str();
+        let name = |node: NodeId| trace.nodes.0[node.index()].command.as_str();
         (0..trace.len()).find(|row| {
             let message = trace.message(*row);
             (name(message.src), name(message.dst)) == (src, dst)

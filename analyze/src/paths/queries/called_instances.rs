@@ -142,7 +142,7 @@ impl CalledInstances {
     }
 
     fn node_facts(&self, node: message_trace::NodeId) -> Option<&NodeFacts> {
-        usize::try_from(node).ok().and_then(|node| self.nodes.get(node))
+        self.nodes.get(node.index())
     }
 }
 

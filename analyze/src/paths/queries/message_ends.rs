@@ -60,6 +60,9 @@ impl MessageEnds {
             let batch = batch?;
             let table = BatchColumns::new(&self.path, &batch);
             let (src, dst) = (table.int32_column("src")?, table.int32_column("dst")?);
+            let node = |name, id: Option<i32>| {
+                table.required_value(name, id).map(|id| NodeId::from_index(id as usize))
+            };
             let (senders, receivers) =
                 (table.int32_column("src_tid")?, table.int32_column("dst_tid")?);
             let (texts_of, texts) = table.numbered_texts("dst_endpoint")?;
@@ -77,8 +80,8 @@ impl MessageEnds {
                     })
                 });
                 read.ends[order[place] as usize] = MessageEnd {
-                    src: table.required_value("src", src[row])?,
-                    dst: table.required_value("dst", dst[row])?,
+                    src: node("src", src[row])?,
+                    dst: node("dst", dst[row])?,
                     src_tid: senders[row],
                     dst_tid: receivers[row],
                     dst_endpoint,

@@ -8,7 +8,7 @@ use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 
 use crate::endpoint::Endpoint;
 use crate::message::{ConnectSpan, TransportProtocol};
-use crate::node::NodeList;
+use crate::node::{NodeId, NodeList};
 use crate::table::columns::BatchColumns;
 use crate::table::{self, TableBatches};
 use crate::trace::{MessageTrace, NIL, NO_CALL, NO_THREAD};
@@ -109,13 +109,19 @@ impl MessageTrace {
     /// Appends the ends of the messages: nodes, endpoints, flow, direction and protocol.
     fn append_ends(&mut self, table: &BatchColumns<'_>, nodes: usize) -> Result<(), PathError> {
         let first = self.len();
-        table.append_column::<Int32Type>("src", None, &mut self.src)?;
-        table.append_column::<Int32Type>("dst", None, &mut self.dst)?;
-        for node in self.src.iter().skip(first).chain(self.dst.iter().skip(first)) {
-            if usize::try_from(*node).map_or(true, |node| node >= nodes) {
-                return Err(
-                    table.malformed_error(format!("node {node} is not in the table of nodes"))
-                );
+        let (mut src, mut dst) = (Vec::new(), Vec::new());
+        table.append_column::<Int32Type>("src", None, &mut src)?;
+        table.append_column::<Int32Type>("dst", None, &mut dst)?;
+        for (ids, column) in [(src, &mut self.src), (dst, &mut self.dst)] {
+            column.reserve(ids.len());
+            for id in ids {
+                match usize::try_from(id).ok().filter(|index| *index < nodes) {
+                    Some(index) => column.push(NodeId::from_index(index)),
+                    None => {
+                        let why = format!("node {id} is not in the table of nodes");
+                        return Err(table.malformed_error(why));
+                    }
+                }
             }
         }
         let mut src = TextValues::new(table.numbered_texts("src_endpoint")?);
@@ -272,8 +278,8 @@ mod tests {
 
     fn make_message(send_ts: i64, src_endpoint: EndpointId) -> Message {
         let ends = EndPair {
-            src: NodeEnd::new(0, src_endpoint),
-            dst: NodeEnd::new(0, EndpointId::default()),
+            src: NodeEnd::new(NodeId::default(), src_endpoint),
+            dst: NodeEnd::new(NodeId::default(), EndpointId::default()),
             protocol: TransportProtocol::Tcp,
         };
         Message { send_ts: Some(send_ts), ..Message::between_ends(ends, 0, 0) }

@@ -142,7 +142,7 @@ impl MessageWriter {
 mod tests {
     use super::*;
     use crate::message::{ConnectSpan, EndPair, NodeEnd, TransportProtocol};
-    use crate::node::{Node, NodeList};
+    use crate::node::{Node, NodeId, NodeList};
     use proptest::prelude::*;
 
     fn any_message() -> impl Strategy<Value = Message> {
@@ -150,7 +150,7 @@ mod tests {
         let tid = || proptest::option::of(1i32..9);
         (
             [time(), time(), time(), time(), time(), time()],
-            (0i32..2, 0i32..2, 0usize..2, 0usize..2),
+            (0usize..2, 0usize..2, 0usize..2, 0usize..2),
             (tid(), tid()),
             (0i64..9, 0i8..2, 0usize..6, 0i64..1 << 40, 1i32..9),
             proptest::option::of((-5i64..5_000_000_000, 0i64..9_000)),
@@ -164,7 +164,7 @@ mod tests {
                     connect,
                 )| {
                     let end = |node, endpoint, tid| NodeEnd {
-                        node,
+                        node: NodeId::from_index(node),
                         endpoint: EndpointId::from_index(endpoint),
                         tid,
                     };

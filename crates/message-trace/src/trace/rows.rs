@@ -11,9 +11,8 @@ impl MessageTrace {
     /// Reserves space for exactly `rows` more messages.
     pub fn reserve_rows(&mut self, rows: usize) {
         self.times.iter_mut().for_each(|column| column.reserve_exact(rows));
-        for column in
-            [&mut self.src, &mut self.dst, &mut self.src_tid, &mut self.dst_tid, &mut self.parts]
-        {
+        [&mut self.src, &mut self.dst].into_iter().for_each(|column| column.reserve_exact(rows));
+        for column in [&mut self.src_tid, &mut self.dst_tid, &mut self.parts] {
             column.reserve_exact(rows);
         }
         for column in [&mut self.src_endpoint, &mut self.dst_endpoint] {

@@ -3,7 +3,7 @@
 use analyze::{Options, analyze};
 use message_trace::{
     ConnectSpan, DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message,
-    MessageTrace, Node, NodeEnd, TransportProtocol,
+    MessageTrace, Node, NodeEnd, NodeId, TransportProtocol,
 };
 
 use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
@@ -23,9 +23,9 @@ struct TraceBuilder {
 }
 
 impl TraceBuilder {
-    fn node(&mut self, name: &str) -> i32 {
+    fn node(&mut self, name: &str) -> NodeId {
         if let Some(known) = self.names.iter().position(|known| known == name) {
-            return known as i32;
+            return NodeId::from_index(known);
         }
         self.names.push(name.to_owned());
         let (host, command) = name.split_once('/').unwrap_or(("h", name));
@@ -44,9 +44,9 @@ impl TraceBuilder {
     /// Adds a message on `flow` to or from the port `port`; a time below 0 was not seen.
     fn send(&mut self, [from, to]: [&str; 2], flow: i64, port: u16, times: [i64; 2], answer: bool) {
         let (from, to) = (self.node(from), self.node(to));
-        let mut endpoint = |node: i32, fixed: bool| {
+        let mut endpoint = |node: NodeId, fixed: bool| {
             let port = if fixed { port } else { 40_000 + flow as u16 };
-            let text = format!("10.0.0.{}:{port}", node + 1);
+            let text = format!("10.0.0.{}:{port}", node.index() + 1);
             let Ok(endpoint) = text.parse::<Endpoint>();
             self.trace.intern(&endpoint)
         };

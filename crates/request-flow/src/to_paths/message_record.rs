@@ -1,6 +1,6 @@
 //! A message before sorting, as a record that is sorted by time.
 
-use message_trace::{EndPair, EndpointId, Message, NodeEnd, TransportProtocol};
+use message_trace::{EndPair, EndpointId, Message, NodeEnd, NodeId, TransportProtocol};
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -53,8 +53,8 @@ impl KeyedRecord for MessageRecord {
 impl MessageRecord {
     /// Converts the record to a message.
     pub(super) fn to_message(&self) -> Message {
-        let end = |node, endpoint: u32, tid: i32| NodeEnd {
-            node,
+        let end = |node: i32, endpoint: u32, tid: i32| NodeEnd {
+            node: NodeId::from_index(node as usize),
             endpoint: EndpointId::from_index(endpoint as usize),
             tid: Some(tid).filter(|tid| *tid != NO_THREAD),
         };

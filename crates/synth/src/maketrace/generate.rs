@@ -189,7 +189,7 @@ fn trace_message(
     endpoint: EndpointId,
 ) -> message_trace::Message {
     let returns = tracelet.messages[number].returns;
-    let end = |node: usize| NodeEnd::new(node as NodeId, endpoint);
+    let end = |node: usize| NodeEnd::new(NodeId::from_index(node), endpoint);
     let ends =
         EndPair { src: end(event.from), dst: end(event.to), protocol: TransportProtocol::Other };
     let flow = flow + returns.unwrap_or(number) as i64;

@@ -238,7 +238,7 @@ impl ScoredCalls {
             let ends = [names.intern(caller), names.intern(callee)];
             let time = Some(10 * number as i64);
             scored.calls.push(ScoredCall {
-                nodes: ends.map(|end| end as NodeId),
+                nodes: ends.map(|end| NodeId::from_index(end as usize)),
                 names: ends,
                 sent: time,
                 received: time,

@@ -7,6 +7,7 @@
 //! A server may ask on behalf of others, and the messages before a response may only belong to
 //! these. So only workers that accept no connections are examined.
 
+use message_trace::NodeId;
 use rustc_hash::FxHashSet;
 
 use super::broker::{Broker, BrokerReceipt, BrokerReply, ReceiptsOfKind};
@@ -37,7 +38,7 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(ReplyQueue, Deli
     if !all.iter().any(|reply| is_long(&reply)) {
         return None;
     }
-    let asking: FxHashSet<u32> = all.iter().map(|reply| reply.peer as u32).collect();
+    let asking: FxHashSet<NodeId> = all.iter().map(|reply| reply.peer).collect();
     // Among all accounts that agree, the one with the latest pushes is nearest to the deliveries.
     candidates(broker)
         .into_iter()
@@ -103,15 +104,13 @@ impl<'broker> QueueAccount<'broker> {
     fn from_kinds(
         broker: &'broker Broker,
         all: &'broker [BrokerReply],
-        asking: &FxHashSet<u32>,
+        asking: &FxHashSet<NodeId>,
         kinds: &[usize],
         is_long: impl Fn(&&BrokerReply) -> bool,
     ) -> Option<QueueAccount<'broker>> {
         let receipts = kinds.iter().flat_map(|kind| &broker.receipts[*kind].all);
         let mut pushes: Vec<&BrokerReceipt> = receipts.collect();
-        if pushes.len() < MIN_DELIVERIES
-            || pushes.iter().any(|push| asking.contains(&(push.peer as u32)))
-        {
+        if pushes.len() < MIN_DELIVERIES || pushes.iter().any(|push| asking.contains(&push.peer)) {
             return None;
         }
         pushes.sort_by_key(|push| (push.time, push.row));

@@ -47,7 +47,7 @@ fn messages_in_words(made: GroupMessages) -> Vec<String> {
     let endpoints = ends.endpoint_texts().to_vec();
     let nodes = ends.into_nodes();
     let node = |node: i32| {
-        let node = nodes.get(node).unwrap();
+        let node = nodes.get(message_trace::NodeId::from_index(node as usize)).unwrap();
         format!("{}{}", if node.traced { "" } else { "<>" }, node.command)
     };
     let end = |of: i32, endpoint: u32| match endpoints[endpoint as usize].as_str() {

@@ -8,7 +8,7 @@ use std::process::Command;
 use end_to_end::capture::{TestRecording, program_path, python_path, run_successfully};
 use end_to_end::lab::{HostLab, LabClock, LabHost};
 use end_to_end::{repository, sockcap_program};
-use message_trace::{DataDir, MessageTrace};
+use message_trace::{DataDir, MessageTrace, NodeId};
 use reconcile::{NamedCounts, Options};
 
 /// Number of requests of each client on each of its sockets.
@@ -65,7 +65,7 @@ fn check_pair(names: [&str; 2], clocks: [Option<LabClock>; 2]) {
     let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let mut counts = BTreeMap::<_, u64>::new();
     for message in (0..trace.len()).map(|row| trace.message(row)) {
-        let of = |node: i32| {
+        let of = |node: NodeId| {
             let pid = trace.nodes.get(node).and_then(|node| node.pid).expect("a traced process");
             pids.iter().position(|pids| pids.contains(&pid)).expect("one of ours")
         };

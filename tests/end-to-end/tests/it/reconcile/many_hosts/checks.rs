@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use clocks::ClockModel;
 use end_to_end::lab::{LabClock, LabHost};
 use end_to_end::wire;
-use message_trace::{DataDir, Endpoint, Message, MessageTrace, TransportProtocol};
+use message_trace::{DataDir, Endpoint, Message, MessageTrace, NodeId, TransportProtocol};
 use reconcile::{NamedCounts, Reconciliation};
 
 use super::system::{HOSTS, ManyHostsRun};
@@ -37,7 +37,7 @@ pub(crate) fn everything_is_matched(outcome: &Reconciliation) {
 }
 
 /// The host of a message's end.
-fn host_of_node(trace: &MessageTrace, node: i32) -> &str {
+fn host_of_node(trace: &MessageTrace, node: NodeId) -> &str {
     trace.nodes.get(node).map_or("", |node| &node.host)
 }
 
