@@ -2,8 +2,8 @@
 //!
 //! 1. Requests with the same text are grouped.
 //! 2. Groups are split if one of their demands separates into two groups ([`best_split`]), the
-//!   clearest split first, until no demand separates. The width of a group is measured and not
-//!   assumed.
+//!    clearest split first, until no demand separates. The width of a group is measured and not
+//!    assumed.
 //! 3. Requests with a demand far from the middle of their group are removed.
 //! 4. Groups that are near a larger one of another text, by edit distance, join it: an additional
 //!    or missing hand-over does not make another kind of request.
