@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_program_itself_is_listed() {
-        let here = the_program_itself_is_among_them as *const () as usize;
+        let here = the_program_itself_is_listed as *const () as usize;
         let mut found = 0;
         for_each_mapping(|mapping| {
             let [start, end] = mapping.range;
