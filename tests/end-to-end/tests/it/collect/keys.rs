@@ -233,7 +233,7 @@ fn errors_give_advice() {
     fails(&["keys", "host", "../web1"], 2, &["host name"]);
     fails(&["keys", "host", "web1", "--days", "0"], 2, &["days"]);
     fails(&["keys", "host", "10.0.0.1"], 1, &["10.0.0.1", "not a number"]);
-    fails(&["keys", "host", "authority", "--replace"], 1, &["authority", "another name"]);
+    fails(&["keys", "host", "authority", "--replace"], 1, &["authority", "choose another one"]);
     let key = directory.path().join("sockcap.keys/collector.pem");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
     fails(

@@ -212,7 +212,7 @@ fn the_remedy_for_a_program_that_loads_no_library_works() {
     assert!(output.status.success(), "{output:?}");
     let said = to_text(&output.stderr);
     let warning: Vec<&str> = said.lines().take(5).collect();
-    let first = "so nothing of it is recorded; --inject records it, or strace sees what it does:";
+    let first = "so it is not recorded; --inject records it, or strace sees what it does:";
     assert!(warning[0].ends_with(first), "{said}");
     assert!(warning.iter().all(|line| !line.starts_with("  ") || line.len() <= 80), "{said}");
     assert_eq!(warning[4], "  sockcap import strace trace.strace --host web1 -d data", "{said}");
