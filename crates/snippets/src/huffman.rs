@@ -53,7 +53,7 @@ pub const SYMBOLS: [u8; 256] = symbol_table();
 /// Codes by their lengths, in bits.
 pub const CODES: [CodeRange; LONGEST + 1] = code_table();
 
-/// Returns the code of a byte and its length, in bits.
+/// Returns the length of the code of a byte, in bits, and the code.
 pub const fn code_of_byte(byte: u8) -> (u32, u32) {
     let length = LENGTHS[byte as usize];
     let codes = CODES[length as usize];
@@ -61,7 +61,7 @@ pub const fn code_of_byte(byte: u8) -> (u32, u32) {
     while SYMBOLS[position] != byte {
         position += 1;
     }
-    (codes.first + (position - codes.position) as u32, length as u32)
+    (length as u32, codes.first + (position - codes.position) as u32)
 }
 
 const fn symbol_table() -> [u8; 256] {

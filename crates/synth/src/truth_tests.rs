@@ -103,7 +103,7 @@ fn a_table_may_be_compressed() {
 #[test]
 fn errors_name_the_file_and_the_line() {
     let error = |text| parse_text(text).unwrap_err().to_string();
-    assert!(error("a,b\n1,2\n").contains("truth.csv: this is no truth"));
+    assert!(error("a,b\n1,2\n").contains("truth.csv: this is not a ground truth"));
     assert!(error("child,parent\n1,\nx,1\n").contains("line 3: 'x'"));
     assert!(
         error("call_id,parent_call_id\na,\na,b\n").contains("line 3: 'a' occurs a second time")

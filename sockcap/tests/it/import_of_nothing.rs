@@ -77,7 +77,7 @@ fn an_empty_import_fails_and_names_what_it_looked_for() {
         (
             "pcap",
             make_capture(105, &[vec![0; 60]]),
-            &[no_tcp, "link type 105 (IEEE 802.11) is not read"],
+            &[no_tcp, "link type 105 (IEEE 802.11) is not supported"],
         ),
         ("pcap", make_capture(9, &[vec![0; 60]]), &["link type 9 (PPP)", "unknown link type: 1"]),
         (

@@ -27,7 +27,7 @@ export function EdgeTable({ overview, seconds, chosen }: Props) {
   return (
     <div class="scroll card">
       <table class="edges">
-        <caption class="visually-hidden">Messages between nodes</caption>
+        <caption class="visually-hidden">Who talks to whom</caption>
         <thead>
           <tr>
             <th scope="col">from</th>

@@ -33,7 +33,7 @@ export function MapView({ overview }: { overview: Overview }) {
   return (
     <section class="map" aria-label="Map">
       <p class="lead">
-        Messages between nodes in the {plural(overview.patterns.id.length, "pattern")} of this page. At a line: requests per second, and the mean time on
+        Who talks to whom in the {plural(overview.patterns.id.length, "pattern")} of this page. At a line: requests per second, and the mean time on
         the network, or of an untraced node with its network. Choose a node to see its own lines.
       </p>
       <div class="scroll card" tabIndex={0} role="region" aria-label="Map of the system" ref={place}>

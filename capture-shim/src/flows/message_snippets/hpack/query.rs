@@ -15,13 +15,13 @@ use super::super::sink::BLANK;
 /// longer.
 const CODES: [(u32, u32); 10] = code_ends([5, 6, 7, 8, 10, 11, 12, 13, 14, 15]);
 
-/// Codes of the question mark and of the semicolon, each with its length in bits.
+/// Codes of the question mark and of the semicolon, each after its length in bits.
 const MARKS: [(u32, u32); 2] = [huffman::code_of_byte(b'?'), huffman::code_of_byte(b';')];
 
 /// Code of [`BLANK`], of eight bits.
-const BLANK_CODE: u8 = huffman::code_of_byte(BLANK).0 as u8;
+const BLANK_CODE: u8 = huffman::code_of_byte(BLANK).1 as u8;
 
-const _: () = assert!(huffman::code_of_byte(BLANK).1 == 8);
+const _: () = assert!(huffman::code_of_byte(BLANK).0 == 8);
 
 const fn code_ends<const COUNT: usize>(lengths: [usize; COUNT]) -> [(u32, u32); COUNT] {
     let mut ends = [(0, 0); COUNT];
@@ -32,6 +32,7 @@ const fn code_ends<const COUNT: usize>(lengths: [usize; COUNT]) -> [(u32, u32); 
     }
     ends
 }
+
 /// Position in a value. All fields may be zeros, at the beginning of the value.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
