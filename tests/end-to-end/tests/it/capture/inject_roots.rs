@@ -160,7 +160,7 @@ fn a_static_pair_under_a_seccomp_filter_is_unharmed_and_named() {
     assert_eq!(to_text(&output.stdout), "unharmed\n", "{output:?}");
     assert!(output.status.success(), "{output:?}");
     let said = to_text(&output.stderr);
-    assert!(said.contains("not recorded: rooted: it has a filter for system calls"), "{said}");
+    assert!(said.contains("not recorded: rooted: a seccomp filter forbids it"), "{said}");
 }
 
 /// The directory of the logs leads to no other file of the host.
