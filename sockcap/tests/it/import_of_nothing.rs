@@ -83,7 +83,7 @@ fn an_empty_import_fails_and_names_what_it_looked_for() {
         (
             "pcap",
             make_capture(147, &[vec![0; 60], vec![0; 9]]),
-            &["link type 147 is not read", ": 2"],
+            &["link type 147 is not supported", ": 2"],
         ),
         ("pcap", make_capture(1, &[arp]), &[no_tcp, "not IP: 1"]),
         (
