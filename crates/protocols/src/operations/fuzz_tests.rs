@@ -77,7 +77,7 @@ fn seeds_for_fuzzing() {
     let stored = std::fs::read(operations_path(&path)).unwrap().split_off(HEADER_BYTES);
     log(&seed_log(), directory.path());
     file(&stored);
-    assert!(stored.len() > 200, "all of it is told");
+    assert!(stored.len() > 200, "all operations are stored");
     if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
         let corpus = std::path::Path::new(&corpus).join("operations");
         std::fs::create_dir_all(&corpus).unwrap();
