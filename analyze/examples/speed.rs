@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use analyze::{Options, analyze};
 use message_trace::{
-    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node,
-    NodeEnd, NodeId, Progress, TransportProtocol,
+    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, FlowId, Message, MessageTrace,
+    Node, NodeEnd, NodeId, Progress, TransportProtocol,
 };
 
 /// Mean processing delay at a node and mean network latency, in nanoseconds.
@@ -117,7 +117,7 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
                 dst: NodeEnd::new(dst, dst_endpoint),
                 protocol: TransportProtocol::Tcp,
             };
-            let flow = (request * 8 + depth) as i64;
+            let flow = FlowId::from_number((request * 8 + depth) as i64);
             let direction = if answer { FROM_ACCEPTING } else { FROM_CONNECTING };
             let message =
                 Message::between_ends(ends, flow, direction).with_times(Some(sent), Some(received));

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use tracing::{debug, info};
 
 use crate::batches::{TraceBatches, TraceOverview};
+use crate::call_evidence::ServiceEvidence;
 use crate::evidence::Evidence;
+use crate::evidence_tally::EvidenceTally;
 use crate::handoffs::HandoffReader;
 use crate::infer::{Inference, InferenceInput};
 use crate::links::LinkWriter;
@@ -49,6 +51,9 @@ pub struct AnalysisTotals {
     /// Calls with causes that hand-offs between threads show. Omitted from the summary if 0.
     #[serde(skip_serializing_if = "is_none")]
     pub handed_on: u64,
+    /// Messages with causes that rare words show, which they share. Omitted from the summary if 0.
+    #[serde(skip_serializing_if = "is_none")]
+    pub by_words: u64,
 }
 
 /// Returns whether a count is 0.
@@ -95,6 +100,7 @@ pub fn analyze_by(
     let mut paths = PathBuilder::new(options, &budget, dir.path());
     let mut links = LinkWriter::create(&dir.links_path())?;
     let mut totals = AnalysisTotals::default();
+    let mut tally = EvidenceTally::default();
     let mut span: Option<(i64, i64)> = None;
     let mut all = TraceBatches::open(dir, options.stretch, &whole)?;
     let uses = inference.looks_for_calls() && !options.without.contains(&Evidence::Handoffs);
@@ -126,6 +132,8 @@ pub fn analyze_by(
         let is_own = |message: &&u32| own.contains(&(**message as usize));
         totals.handed_on +=
             inference.messages_linked_by_handoff().iter().filter(is_own).count() as u64;
+        totals.by_words +=
+            inference.messages_linked_by_words().iter().filter(is_own).count() as u64;
         totals.links += own.clone().map(|message| found.parents(message).len() as u64).sum::<u64>();
         totals.spontaneous +=
             own.clone().map(|message| found.spontaneous_probability(message)).sum::<f64>();
@@ -138,6 +146,7 @@ pub fn analyze_by(
                 );
             }
         }
+        tally.count_batch(&batch.trace, &naming, &found, own.clone(), &handoffs);
         progress.begin_step("writing links", 0);
         links.append_links(&found, own, batch.first)?;
         paths.append_batch(&batch, naming, &found);
@@ -167,13 +176,14 @@ pub fn analyze_by(
         warnings = inference.warnings().len(),
         "the trace is analyzed"
     );
-    let result = AnalysisSummary { options: options.clone(), totals, doubts: inference.warnings() };
+    let (doubts, evidence) = (inference.warnings(), tally.into_services());
+    let result = AnalysisSummary { options: options.clone(), totals, doubts, evidence };
     result.write(&summary)?;
     Ok(result)
 }
 
 /// Contents of `analysis.json`: the options of the last analysis and its totals.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnalysisSummary {
     /// Options of the analysis.
     pub options: Options,
@@ -182,13 +192,18 @@ pub struct AnalysisSummary {
     /// Warnings that concern the whole analysis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<PathWarning>,
+    /// What decided for which requests each service made its calls, the service with the most
+    /// inferred calls first. Empty if no service makes calls for requests, or if the algorithm does
+    /// not know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<ServiceEvidence>,
 }
 
 impl AnalysisSummary {
     /// Reads the summary at `path`.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no summary.
+    /// If the file cannot be read, or is not a summary.
     pub fn read(path: impl Into<DataPath>) -> Result<AnalysisSummary, PathError> {
         let path = &path.into();
         let text = path.read().map_err(|error| PathError::io(path, error))?;

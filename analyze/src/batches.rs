@@ -6,12 +6,13 @@
 mod operation_names;
 mod operations;
 mod surplus;
+mod words;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use message_trace::table::{EndsReader, MessageReader};
-use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, NodeList, PathError};
+use message_trace::{DataDir, FROM_CONNECTING, FlowId, MessageTrace, NodeList, PathError};
 use out_of_core::workers::run_in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,6 +22,7 @@ use crate::tuning::paths::batches::AROUND_DIVISOR;
 use operations::OperationCursor;
 pub use operations::attach_operations;
 use surplus::FlowSurplus;
+use words::WordCursor;
 
 /// Iterator over the batches of the trace of a data directory.
 pub(crate) struct TraceBatches {
@@ -30,9 +32,11 @@ pub(crate) struct TraceBatches {
     /// The previous batch.
     last: Option<Arc<TraceBatch>>,
     /// Uneven flows of the whole trace; `None` if no calls are inferred.
-    uneven: Option<Arc<FxHashSet<i64>>>,
+    uneven: Option<Arc<FxHashSet<FlowId>>>,
     /// Operations of the messages, if known.
     operations: Option<OperationCursor>,
+    /// Rare words of the messages, if known.
+    words: Option<WordCursor>,
 }
 
 /// A batch of a trace with the messages around it.
@@ -68,6 +72,7 @@ impl TraceBatches {
             last: None,
             uneven: whole.uneven.clone(),
             operations: OperationCursor::open(data, whole.operations)?,
+            words: if whole.words { WordCursor::open(data)? } else { None },
         })
     }
 
@@ -116,6 +121,9 @@ impl TraceBatches {
         if let Some(operations) = &mut self.operations {
             operations.attach_to_batch(&mut trace, known, first)?;
         }
+        if let Some(words) = &mut self.words {
+            words.attach_to_batch(&mut trace, known, first)?;
+        }
         let batch = Arc::new(TraceBatch { trace, first, own });
         self.last = Some(batch.clone());
         Ok(Some(batch))
@@ -129,17 +137,20 @@ pub(crate) struct TraceOverview {
     /// Flows with unequal numbers of messages without call ids on their two sides. A first message
     /// from the accepting side is not counted, since it answers no message that was seen. `None` if
     /// no calls are inferred.
-    uneven: Option<Arc<FxHashSet<i64>>>,
+    uneven: Option<Arc<FxHashSet<FlowId>>>,
     /// Whether operations are evidence of calls and of the traces of tracers.
     operations: bool,
+    /// Whether rare words are evidence.
+    words: bool,
 }
 
 impl TraceOverview {
-    /// Returns this overview, without operations as evidence if the excluded `evidence` contains
-    /// them.
+    /// Returns this overview, without operations and words as evidence if the excluded `evidence`
+    /// contains them.
     pub(crate) fn without_evidence(self, evidence: &[Evidence]) -> TraceOverview {
         let operations = self.operations && !evidence.contains(&Evidence::Operations);
-        TraceOverview { operations, ..self }
+        let words = self.words && !evidence.contains(&Evidence::Words);
+        TraceOverview { operations, words, ..self }
     }
 
     /// Reads the overview of the trace of `data` with this number of `threads`. Uneven flows are
@@ -176,13 +187,17 @@ impl TraceOverview {
             Ok(())
         })?;
         let uneven = calls.then(|| Arc::new(more.into_uneven_flows()));
-        Ok(TraceOverview { outline: outline.into_trace(), uneven, operations: calls })
+        Ok(TraceOverview { outline: outline.into_trace(), uneven, operations: calls, words: true })
     }
 }
 
 /// Updates the number of `open` requests of each flow by the messages of these rows; a response
 /// closes the earliest open request.
-fn count_open_requests(open: &mut FxHashMap<i64, u32>, trace: &MessageTrace, rows: Range<usize>) {
+fn count_open_requests(
+    open: &mut FxHashMap<FlowId, u32>,
+    trace: &MessageTrace,
+    rows: Range<usize>,
+) {
     for row in rows.filter(|row| trace.call_number(*row).is_none()) {
         let is_request = trace.direction(row) == FROM_CONNECTING;
         change_count(open, trace.flow(row), |open| {
@@ -193,7 +208,7 @@ fn count_open_requests(open: &mut FxHashMap<i64, u32>, trace: &MessageTrace, row
 
 /// Changes the count of `flow`. A count of 0 is removed, so that the map holds flows with open
 /// requests only.
-fn change_count(counts: &mut FxHashMap<i64, u32>, flow: i64, change: impl Fn(u32) -> u32) {
+fn change_count(counts: &mut FxHashMap<FlowId, u32>, flow: FlowId, change: impl Fn(u32) -> u32) {
     let count = counts.entry(flow).or_default();
     *count = change(*count);
     if *count == 0 {
@@ -297,7 +312,7 @@ mod tests {
             let batch =
                 TraceBatches::open(&data, 9, &whole).unwrap().next_batch().unwrap().unwrap();
             let calls = Calls::from_trace(&batch.trace);
-            (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+            calls.iter().map(|call| (calls.request(call), calls.response(call))).collect()
         };
         assert_eq!(pairs(&[]), [(Some(0), Some(3)), (Some(1), Some(2))]);
         let in_order = [(Some(0), Some(2)), (Some(1), Some(3))];
@@ -328,7 +343,8 @@ mod tests {
         for threads in [1, 3] {
             let known = TraceOverview::read(&data, threads, true).unwrap();
             assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));
-            assert_eq!(known.uneven.as_ref().unwrap().iter().copied().collect::<Vec<_>>(), [5]);
+            let uneven = known.uneven.as_ref().unwrap().iter().map(|flow| flow.number());
+            assert_eq!(uneven.collect::<Vec<_>>(), [5]);
         }
     }
 
@@ -391,7 +407,7 @@ mod tests {
                     let TraceBatch { trace, first, .. } = &*batch;
                     let calls = Calls::from_trace(trace);
                     let first = *first as usize;
-                    for call in 0..calls.len() {
+                    for call in calls.iter() {
                         let (request, response) = (calls.request(call), calls.response(call));
                         let row = request.or(response).unwrap();
                         let of_all = all.call_of_message(first + row);

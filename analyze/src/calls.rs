@@ -32,30 +32,40 @@ pub mod windows;
 use std::borrow::Cow;
 
 use message_trace::{Message, MessageTrace, NodeId};
+use out_of_core::id_types;
 use rustc_hash::FxHashSet;
 
 pub use candidates::CandidateParents;
 pub use parents::{LikelyParent, LikelyParents};
 pub use table::CallTable;
 
-/// Row that stands for no message.
-const NONE: u32 = u32::MAX;
+id_types! {
+    /// Number of a call among the [`Calls`] of a trace, in the order of their first messages.
+    pub struct CallId;
+    /// Row of a message in a trace in memory.
+    pub(crate) struct MessageId;
+}
+
+/// A request and its response; one of the two may be missing.
+type MessagePair = (Option<MessageId>, Option<MessageId>);
+
+const _: () = assert!(size_of::<MessagePair>() == 2 * size_of::<u32>());
 
 /// The calls of a trace, ordered by the row of their first message.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    request: Vec<u32>,
-    response: Vec<u32>,
-    of_message: Vec<u32>,
+    request: Vec<Option<MessageId>>,
+    response: Vec<Option<MessageId>>,
+    of_message: Vec<CallId>,
     /// Fragments of responses before the last one, which is the response: the call and the row of
     /// each, in order.
-    response_fragments: Vec<(u32, u32)>,
+    response_fragments: Vec<(CallId, MessageId)>,
     /// Entries that are no real calls but control messages of a connection, in order.
-    own: Vec<u32>,
+    own: Vec<CallId>,
     /// Calls with an imported id that an earlier call has, too.
-    repeated: FxHashSet<u32>,
+    repeated: FxHashSet<CallId>,
     /// Calls with an uncertain pairing, in order, and the probability that it is wrong.
-    mispairing: Vec<(u32, f32)>,
+    mispairing: Vec<(CallId, f32)>,
 }
 
 impl Calls {
@@ -64,55 +74,59 @@ impl Calls {
         self.request.len()
     }
 
+    /// Returns all calls, in order.
+    pub fn iter(&self) -> impl Iterator<Item = CallId> + Clone + use<> {
+        CallId::ids().take(self.len())
+    }
+
     /// Returns whether there are no calls.
     pub fn is_empty(&self) -> bool {
         self.request.is_empty()
     }
 
     /// Returns the row of the call's request; `None` if only its response was seen.
-    pub fn request(&self, call: usize) -> Option<usize> {
-        Some(self.request[call] as usize).filter(|row| *row != NONE as usize)
+    pub fn request(&self, call: CallId) -> Option<usize> {
+        self.request[call.index()].map(MessageId::index)
     }
 
     /// Returns the row of the call's request or, if that was not seen, of its response.
-    fn request_or_response(&self, call: usize) -> usize {
+    fn request_or_response(&self, call: CallId) -> usize {
         self.request(call).or(self.response(call)).unwrap_or_default()
     }
 
     /// Returns the row of the call's first message, by which calls are ordered.
-    pub(crate) fn earliest_row(&self, call: usize) -> usize {
+    pub(crate) fn earliest_row(&self, call: CallId) -> usize {
         let (request, response) = (self.request(call), self.response(call));
         request.into_iter().chain(response).min().unwrap_or_default()
     }
 
     /// Returns the row of the call's response.
-    pub fn response(&self, call: usize) -> Option<usize> {
-        Some(self.response[call] as usize).filter(|row| *row != NONE as usize)
+    pub fn response(&self, call: CallId) -> Option<usize> {
+        self.response[call.index()].map(MessageId::index)
     }
 
     /// Returns whether the call is no real one but a control message of a connection, such as
     /// settings or a window update.
-    pub(crate) fn is_control(&self, call: usize) -> bool {
-        self.own.binary_search(&(call as u32)).is_ok()
+    pub(crate) fn is_control(&self, call: CallId) -> bool {
+        self.own.binary_search(&call).is_ok()
     }
 
     /// Returns the probability that the response belongs to another call: 0 if that is impossible.
     /// It is above 0 if only the order distinguishes the calls of a connection. Of n calls that are
     /// open when a response comes, each is the right one with probability 1 / n.
-    pub fn mispairing_probability(&self, call: usize) -> f64 {
-        let place = self.mispairing.binary_search_by_key(&(call as u32), |(call, _)| *call);
+    pub fn mispairing_probability(&self, call: CallId) -> f64 {
+        let place = self.mispairing.binary_search_by_key(&call, |(call, _)| *call);
         place.map_or(0.0, |place| f64::from(self.mispairing[place].1))
     }
 
     /// Returns the number of messages of the call: 1 or 2, or more if its response came in
     /// fragments.
-    pub fn message_count(&self, call: usize) -> usize {
-        let place =
-            |call: usize| self.response_fragments.partition_point(|(of, _)| (*of as usize) < call);
-        let fragments = place(call + 1) - place(call);
-        usize::from(self.request[call] != NONE)
-            + usize::from(self.response[call] != NONE)
-            + fragments
+    pub fn message_count(&self, call: CallId) -> usize {
+        let first = self.response_fragments.partition_point(|(of, _)| *of < call);
+        let end = self.response_fragments.partition_point(|(of, _)| *of <= call);
+        usize::from(self.request[call.index()].is_some())
+            + usize::from(self.response[call.index()].is_some())
+            + (end - first)
     }
 
     /// Returns the request of the call with this message as a response fragment other than the
@@ -120,7 +134,7 @@ impl Calls {
     pub(crate) fn request_of_fragment(&self, message: usize) -> Option<usize> {
         let call = self.call_of_message(message);
         self.response_fragments
-            .binary_search(&(call as u32, message as u32))
+            .binary_search(&(call, MessageId::from_index(message)))
             .ok()
             .and_then(|_| self.request(call))
     }
@@ -132,28 +146,29 @@ impl Calls {
 
     /// Returns whether the message is part of a complete call, or is an unanswered request.
     pub(crate) fn is_in_call(&self, message: usize) -> bool {
-        self.request[self.call_of_message(message)] != NONE
+        self.request(self.call_of_message(message)).is_some()
     }
 
     /// Returns whether an id or a connection shows which messages belong to the call, rather than
     /// only the order of all messages between two nodes.
-    pub(crate) fn is_reliably_paired(&self, trace: &MessageTrace, call: usize) -> bool {
+    pub(crate) fn is_reliably_paired(&self, trace: &MessageTrace, call: CallId) -> bool {
         let row = self.request_or_response(call);
-        trace.call_number(row).is_some() || connection::is_connection(trace, row as u32)
+        trace.call_number(row).is_some()
+            || connection::is_connection(trace, MessageId::from_index(row))
     }
 
     /// Returns the call that the message belongs to.
-    pub fn call_of_message(&self, message: usize) -> usize {
-        self.of_message[message] as usize
+    pub fn call_of_message(&self, message: usize) -> CallId {
+        self.of_message[message]
     }
 
     /// Returns the call's id: the imported one or, without one, `#` and the row of its first
     /// message. If an earlier call has the same imported id, the `#` and row are appended, so that
     /// every id is unique.
-    pub fn id<'trace>(&self, trace: &'trace MessageTrace, call: usize) -> Cow<'trace, str> {
-        let row = self.request[call].min(self.response[call]);
-        match trace.call_id(row as usize) {
-            Some(id) if !self.repeated.contains(&(call as u32)) => Cow::Borrowed(id),
+    pub fn id<'trace>(&self, trace: &'trace MessageTrace, call: CallId) -> Cow<'trace, str> {
+        let row = self.earliest_row(call);
+        match trace.call_id(row) {
+            Some(id) if !self.repeated.contains(&call) => Cow::Borrowed(id),
             Some(id) => Cow::Owned(format!("{id}#{row}")),
             None => Cow::Owned(format!("#{row}")),
         }
@@ -164,15 +179,10 @@ impl Calls {
     pub fn caller_and_callee(
         &self,
         trace: &MessageTrace,
-        call: usize,
+        call: CallId,
     ) -> [(NodeId, Option<i32>); 2] {
         let of = |m: Message| [(m.src, m.src_tid), (m.dst, m.dst_tid)];
-        match self.request(call) {
-            Some(request) => of(trace.message(request)),
-            None => {
-                let [callee, caller] = of(trace.message(self.response[call] as usize));
-                [caller, callee]
-            }
-        }
+        let [src, dst] = of(trace.message(self.request_or_response(call)));
+        if self.request(call).is_some() { [src, dst] } else { [dst, src] }
     }
 }

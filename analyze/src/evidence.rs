@@ -32,11 +32,13 @@ pub enum Evidence {
     Handoffs,
     /// Recorded operations and ids of messages; ids pair requests with responses.
     Operations,
+    /// Rare words that messages share.
+    Words,
 }
 
 impl Evidence {
     /// All kinds, in the order in which they are offered.
-    pub const ALL: [Evidence; 11] = [
+    pub const ALL: [Evidence; 12] = [
         Evidence::Delays,
         Evidence::Context,
         Evidence::Shapes,
@@ -48,6 +50,7 @@ impl Evidence {
         Evidence::Sizes,
         Evidence::Handoffs,
         Evidence::Operations,
+        Evidence::Words,
     ];
 }
 
@@ -66,6 +69,7 @@ impl Evidence {
             Evidence::Sizes => "sizes",
             Evidence::Handoffs => "hand-offs",
             Evidence::Operations => "operations",
+            Evidence::Words => "words",
         }
     }
 }

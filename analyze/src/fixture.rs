@@ -6,9 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use proptest::prelude::*;
 
 use message_trace::table::operations::{OperationRow, OperationWriter};
+use message_trace::table::words::{WordRow, WordWriter};
 use message_trace::{
-    ConnectSpan, DataDir, EndPair, Endpoint, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, Message,
-    MessageTrace, Node, NodeEnd, NodeId, OperationFacts, OperationRole, TransportProtocol,
+    ConnectSpan, DataDir, EndPair, Endpoint, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, FlowId,
+    Message, MessageEnd, MessageTrace, Node, NodeEnd, NodeId, OperationFacts, OperationRole,
+    TransportProtocol, WordHash,
 };
 use out_of_core::MemoryBudget;
 
@@ -32,6 +34,7 @@ pub(crate) struct FixtureMessage {
     ports: (u16, u16),
     operation: Option<OperationFacts>,
     call: Option<u64>,
+    words: Vec<u32>,
 }
 
 impl Fixture {
@@ -90,7 +93,8 @@ impl Fixture {
             dst: NodeEnd::new(dst, EndpointId::default()),
             protocol: TransportProtocol::Tcp,
         };
-        let message = Message::between_ends(ends, self.messages.len() as i64, FROM_CONNECTING)
+        let number = self.messages.len() as i64;
+        let message = Message::between_ends(ends, FlowId::from_number(number), FROM_CONNECTING)
             .with_times(send, recv);
         let message = Message { bytes: 100, ..message };
         self.messages.push(FixtureMessage {
@@ -98,6 +102,7 @@ impl Fixture {
             ports: (40_000, 80),
             operation: None,
             call: None,
+            words: Vec::new(),
         });
         let last = self.messages.len() - 1;
         &mut self.messages[last]
@@ -105,7 +110,7 @@ impl Fixture {
 
     /// Returns the sorted trace.
     pub(crate) fn trace(mut self) -> MessageTrace {
-        for (row, FixtureMessage { message, ports, operation: facts, call }) in
+        for (row, FixtureMessage { message, ports, operation: facts, call, words }) in
             self.messages.iter().enumerate()
         {
             let mut endpoint = |node: NodeId, port| {
@@ -114,10 +119,16 @@ impl Fixture {
             };
             let (src_endpoint, dst_endpoint) =
                 (endpoint(message.src, ports.0), endpoint(message.dst, ports.1));
-            let call = call.map(|call| format!("{}/{call}", message.flow));
+            let call = call.map(|call| format!("{}/{call}", message.flow.number()));
             self.trace.push(&Message { src_endpoint, dst_endpoint, ..*message }, call.as_deref());
             if let Some(facts) = facts {
                 self.trace.set_operation(row, *facts);
+            }
+            for (end, word) in MessageEnd::ALL
+                .into_iter()
+                .flat_map(|end| words.iter().map(move |word| (end, word)))
+            {
+                self.trace.add_word(row, end, WordHash(*word));
             }
         }
         self.trace.sort_messages();
@@ -132,6 +143,12 @@ impl FixtureMessage {
         self
     }
 
+    /// Sets the rare words that both ends see in the message.
+    pub(crate) fn words(&mut self, words: &[u32]) -> &mut FixtureMessage {
+        self.words = words.to_vec();
+        self
+    }
+
     /// Makes the accepting side send the message.
     pub(crate) fn accepting(&mut self) -> &mut FixtureMessage {
         self.message.direction = FROM_ACCEPTING;
@@ -140,7 +157,7 @@ impl FixtureMessage {
 
     /// Sets the connection of the message, by its number.
     pub(crate) fn on(&mut self, flow: i64) -> &mut FixtureMessage {
-        self.message.flow = flow;
+        self.message.flow = FlowId::from_number(flow);
         self
     }
 
@@ -285,6 +302,13 @@ pub(crate) fn operation(message: u64, role: OperationRole) -> OperationRow<'stat
 pub(crate) fn write_operations(data: &DataDir, operations: &[OperationRow<'_>]) {
     let mut writer = OperationWriter::create(data.operations_path()).unwrap();
     operations.iter().for_each(|row| writer.push(row).unwrap());
+    writer.finish().unwrap();
+}
+
+/// Writes the words of messages to `data`.
+pub(crate) fn write_words(data: &DataDir, words: &[WordRow]) {
+    let mut writer = WordWriter::create(data.words_path()).unwrap();
+    words.iter().for_each(|row| writer.push(*row).unwrap());
     writer.finish().unwrap();
 }
 

@@ -15,10 +15,11 @@ mod linking;
 mod nesting;
 mod span;
 mod traced_links;
+mod words;
 
 pub use algorithms::ALGORITHMS;
 pub use convolution::ConvolutionAlgorithm;
-pub use inference::{AlgorithmEntry, AlgorithmSpec, Inference};
+pub use inference::{AlgorithmEntry, AlgorithmFlags, AlgorithmSpec, Inference, read_flags};
 pub use input::InferenceInput;
 pub use known_causes::{CauseWriter, KnownCauses};
 

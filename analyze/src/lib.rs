@@ -2,8 +2,10 @@
 
 mod analysis;
 mod batches;
+mod call_evidence;
 pub mod calls;
 mod evidence;
+mod evidence_tally;
 #[cfg(test)]
 mod fixture;
 mod handoffs;
@@ -20,6 +22,7 @@ mod warnings;
 
 pub use analysis::{AnalysisSummary, AnalysisTotals, analyze, analyze_by};
 pub use batches::attach_operations;
+pub use call_evidence::{CallEvidence, EvidenceCounts, ServiceEvidence};
 pub use evidence::Evidence;
 pub use handoffs::Handoff;
 pub use infer::ALGORITHMS;

@@ -9,6 +9,7 @@ mod writer;
 
 use rustc_hash::FxHashMap;
 
+use crate::call_evidence::CallEvidence;
 pub(crate) use reader::LinkReader;
 pub(crate) use writer::LinkWriter;
 
@@ -23,6 +24,8 @@ pub struct Links {
     /// By message: the number of its parent in the whole trace, if that is known and the parent is
     /// [`Links::ELSEWHERE`].
     elsewhere: FxHashMap<u32, u64>,
+    /// What decided the parents of each message, if the message is a call of a service.
+    evidence: Vec<Option<CallEvidence>>,
 }
 
 impl Links {
@@ -34,6 +37,7 @@ impl Links {
         Links {
             candidates: vec![(0, 0); messages],
             spontaneous: vec![1.0; messages],
+            evidence: vec![None; messages],
             ..Links::default()
         }
     }
@@ -99,10 +103,22 @@ impl Links {
         self.elsewhere.get(&(child as u32)).copied()
     }
 
+    /// Sets what decided the parents of `child`.
+    pub(crate) fn set_evidence(&mut self, child: usize, evidence: Option<CallEvidence>) {
+        self.evidence[child] = evidence;
+    }
+
+    /// Returns what decided the parents of `child`; `None` if it is no call of a service that
+    /// served a request, or if the algorithm does not know.
+    pub fn evidence(&self, child: usize) -> Option<CallEvidence> {
+        self.evidence[child]
+    }
+
     /// Removes the first messages; those that are parents become [`Links::ELSEWHERE`].
     pub(crate) fn remove_first(&mut self, messages: usize) {
         let shift = messages as u32;
         self.spontaneous.drain(..messages);
+        self.evidence.drain(..messages);
         self.candidates.drain(..messages);
         // Pairs may be in any order, so earlier pairs of other messages stay.
         let pairs =
@@ -138,6 +154,7 @@ impl Links {
     pub(crate) fn add_message(&mut self) {
         self.candidates.push((0, 0));
         self.spontaneous.push(1.0);
+        self.evidence.push(None);
     }
 
     /// Reserves space for `links` more pairs.

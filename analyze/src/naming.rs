@@ -24,6 +24,7 @@ pub(crate) use by_role::RoleLabels;
 pub use labels::CLIENT;
 pub(crate) use labels::{GrainNode, HopName};
 pub(crate) use namer::Namer;
+pub(crate) use names::is_context;
 pub use node_facts::NodeFacts;
 pub(crate) use node_facts::collect_node_facts as facts_of_all;
 pub use node_identity::apply_aliases;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use message_trace::table::columns::BatchColumns;
 use message_trace::{
-    DataDir, FROM_CONNECTING, MessageTrace, NodeId, NodeList, PathError, TransportProtocol, table,
+    DataDir, FROM_CONNECTING, FlowId, MessageTrace, NodeId, NodeList, PathError, TransportProtocol,
+    table,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -68,7 +69,7 @@ struct OneSidedSum {
 pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, PathError> {
     let nodes = NodeList::read(data.nodes_path())?;
     let mut sums: FxHashMap<NodeEnds, OneSidedSum> = FxHashMap::default();
-    let mut flows: FxHashSet<(NodeId, MissingEnd, i64)> = FxHashSet::default();
+    let mut flows: FxHashSet<(NodeId, MissingEnd, FlowId)> = FxHashSet::default();
     let mut servers: FxHashSet<NodeId> = FxHashSet::default();
     let path = data.messages_path();
     for batch in table::read_columns(&path, &COLUMNS)? {
@@ -86,7 +87,7 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Pat
                 (_, None) => MissingEnd::Receipt,
                 _ => continue,
             };
-            // A connection setup is no message.
+            // A connection setup is not a message.
             let (Some(src), Some(dst), Some(1..)) = (src[row], dst[row], parts[row]) else {
                 continue;
             };
@@ -95,7 +96,8 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Pat
             let sum = sums.entry((src, dst, protocol, missing)).or_default();
             sum.messages += 1;
             sum.bytes = sum.bytes.saturating_add(bytes[row].unwrap_or_default());
-            if flow[row].is_some_and(|flow| flows.insert((src, missing, flow))) {
+            let flow = flow[row].map(FlowId::from_number);
+            if flow.is_some_and(|flow| flows.insert((src, missing, flow))) {
                 sum.flows += 1;
             }
             servers.insert(if direction[row] == Some(FROM_CONNECTING) { dst } else { src });

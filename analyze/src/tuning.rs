@@ -12,3 +12,4 @@ pub(crate) mod links;
 pub(crate) mod naming;
 pub(crate) mod nesting;
 pub(crate) mod paths;
+pub(crate) mod words;

@@ -1,4 +1,4 @@
-//! Layer 8, exports: symbols that the program finds in place of libc's, and the constructor.
+//! Layer 9, exports: symbols that the program finds in place of libc's, and the constructor.
 
 #[cfg(not(feature = "injected"))]
 mod buffered;
@@ -13,8 +13,6 @@ mod sanitizer;
 mod table;
 #[cfg(not(feature = "injected"))]
 mod tls;
-#[cfg(all(feature = "resources", target_arch = "x86_64"))]
-mod tokio;
 #[cfg(not(feature = "injected"))]
 mod variadic;
 #[cfg(not(feature = "injected"))]

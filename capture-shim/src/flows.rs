@@ -11,6 +11,7 @@ pub(crate) mod message_snippets;
 pub(crate) mod names;
 mod non_socket_io;
 mod queues;
+pub(crate) mod rare_words;
 pub(crate) mod resolve;
 pub(crate) mod segments;
 pub(crate) mod socket_scan;

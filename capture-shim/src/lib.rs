@@ -9,6 +9,8 @@ mod flows;
 mod hooks;
 mod log;
 mod platform;
+#[cfg(not(feature = "injected"))]
+mod runtimes;
 mod state;
 mod tuning;
 

@@ -29,10 +29,11 @@ mod snippet_records;
 pub(crate) mod start;
 mod writer;
 
-#[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 pub(crate) use goroutines::record_ready;
 pub(crate) use positioned::StreamTransfer;
 pub(crate) use snippet_records::OpenSnippet;
+#[cfg(not(feature = "injected"))]
+pub(crate) use writer::attached_thread;
 pub(crate) use writer::{
     LogStanding, RecordWriter, current_writer, existing_writer, log_standing, set_aside,
     state_for_table,

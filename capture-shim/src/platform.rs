@@ -14,9 +14,11 @@ pub(crate) mod machine_code;
 pub(crate) mod mapped_memory;
 pub(crate) mod mappings;
 pub(crate) mod permitted_syscalls;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod processor;
 pub(crate) mod raw;
 pub(crate) mod seccomp;
-#[cfg(all(feature = "resources", target_arch = "x86_64"))]
+#[cfg(all(not(feature = "injected"), target_arch = "x86_64"))]
 pub(crate) mod symbols;
 pub(crate) mod test_clock;
 pub(crate) mod text;

@@ -308,22 +308,93 @@ pub(crate) const MAX_MAPPED: usize = (1 << 16) + 256;
 const _: () = assert!(SEGMENT_BYTES.is_power_of_two() && SEGMENT_BYTES > CHUNK_BYTES);
 const _: () = assert!(MAX_SCRATCHES <= 64);
 
+/// Number of bits of the size of the table with Python's contexts, which are alive at one time: a
+/// connection of asyncio has 3 to 5, and a task one. An entry has 24 bytes, and takes memory only
+/// once it is used. Chosen, not measured.
+#[cfg(not(feature = "injected"))]
+pub(crate) const CONTEXT_TABLE_BITS: u32 = 16;
+
+/// Number of entries of that table at which a context may be. Chosen, not measured: at half of its
+/// size, a run of that many used entries is rare.
+#[cfg(not(feature = "injected"))]
+pub(crate) const CONTEXT_PROBES: usize = 16;
+
+/// Number of descriptors, from 0 on, whose queued sends in uvloop are followed: 64 KiB, which take
+/// memory only once they are used. Chosen, not measured.
+#[cfg(not(feature = "injected"))]
+pub(crate) const QUEUED_DESCRIPTORS: usize = 8192;
+
 /// Maximum number of kinds of Tokio tasks that are followed; others are attributed to no task. A
 /// kind is made by one call of `spawn` in the source. Each takes 24 bytes. Chosen, not measured: a
 /// server with axum, tonic and redis has 11.
-#[cfg(any(test, all(feature = "resources", target_arch = "x86_64")))]
+#[cfg(any(test, all(not(feature = "injected"), target_arch = "x86_64")))]
 pub(crate) const MAX_TASK_KINDS: usize = 1024;
 
 /// Maximum number of functions that wake tasks: a version of Tokio has two. Chosen, not measured.
-#[cfg(any(test, all(feature = "resources", target_arch = "x86_64")))]
+#[cfg(any(test, all(not(feature = "injected"), target_arch = "x86_64")))]
 pub(crate) const MAX_TASK_WAKES: usize = 8;
 
 /// Maximum number of functions that take up started tasks. There is one for each kind of scheduler,
 /// and two versions of Tokio may be in one program. Chosen, not measured.
-#[cfg(any(test, all(feature = "resources", target_arch = "x86_64")))]
+#[cfg(any(test, all(not(feature = "injected"), target_arch = "x86_64")))]
 pub(crate) const MAX_TASK_STARTERS: usize = 8;
 
-/// Maximum number of records of woken tasks that a thread writes in sequence: 48 KiB of the log.
-/// Chosen, not measured.
-#[cfg(all(feature = "resources", target_arch = "x86_64"))]
+/// Maximum number of records of started and woken contexts that a thread writes in sequence: 48 KiB
+/// of the log. Chosen, not measured.
+#[cfg(not(feature = "injected"))]
 pub(crate) const MAX_IN_A_ROW: u32 = 2048;
+
+/// Number of bytes at the beginning of each message in which rare words are searched. Identifiers
+/// are in first lines, heads and keys. Chosen, not measured.
+pub(crate) const WORD_BYTES: u16 = 512;
+
+/// Maximum of [`WORD_BYTES`] that a user can choose. Chosen, not measured.
+pub(crate) const MAX_WORD_BYTES: u64 = 32 << 10;
+
+/// Smallest transfer, in bytes, that counts as a part of a long message. The beginning of a smaller
+/// one is searched in any case, since streams that carry messages of several conversations have no
+/// turns. Chosen, not measured.
+pub(crate) const SMALL_TRANSFER_BYTES: u64 = 2 << 10;
+
+/// Number of streams with a state for words. Two streams with the same place take it from each
+/// other. Chosen, not measured.
+pub(crate) const STREAMS_WITH_WORDS: usize = 8192;
+
+/// Number of pairs of entries in the table of words, 8 bytes each. Three of 200 frequent words have
+/// the same pair with a probability of 1 in 800. Chosen, not measured.
+pub(crate) const COUNTED_WORD_PAIRS: usize = 4096;
+
+/// Number of messages at the beginning that are counted one by one. Chosen, not measured.
+pub(crate) const EXACT_MESSAGES: u32 = 64;
+
+/// Number of messages after which counts of words are halved. Chosen, not measured.
+pub(crate) const MESSAGES_OF_AGE: u32 = 1024;
+
+/// Count of a word from which on it is frequent: the number of messages so far, divided by this
+/// figure, within two limits. A word that is handed from call to call is seen twice for each.
+/// Chosen, not measured.
+pub(crate) const SHARE_OF_FREQUENT: u32 = 16;
+pub(crate) const MIN_FREQUENT_COUNT: u32 = 8;
+pub(crate) const MAX_FREQUENT_COUNT: u32 = 48;
+
+/// Fewest letters of a word without digits. Chosen, not measured.
+pub(crate) const LETTERS_OF_WORD: usize = 6;
+
+/// Maximum number of words of a piece that are looked up with digits, and without. Chosen, not
+/// measured.
+pub(crate) const MAX_WORDS_OF_PASS: usize = 24;
+
+/// Longest word that is not divided into parts, in bytes: a UUID. Chosen, not measured.
+pub(crate) const LONG_WORD_BYTES: usize = 36;
+
+/// Number of bytes outside of ASCII from which on 64 bytes count as binary data. Chosen, not
+/// measured.
+pub(crate) const HIGH_BYTES_OF_BINARY: u32 = 8;
+
+/// Maximum number of windows of binary data that are looked up in a piece. Chosen, not measured.
+pub(crate) const BINARY_WINDOWS: usize = 16;
+
+/// Number of consecutive messages of a stream without a rare word of letters after which such words
+/// are looked up in one message of [`MAX_VAIN`] only. Chosen, not measured.
+pub(crate) const TRIES_IN_VAIN: u8 = 15;
+pub(crate) const MAX_VAIN: u64 = 8;

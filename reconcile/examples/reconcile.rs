@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "{:>10} {:>10}  f{} d{} {} {} => {}  {}/{}  {} > {}",
             time(m.send_first),
             time(m.recv_last),
-            m.flow,
+            m.flow.number(),
             m.direction,
             m.protocol,
             node(m.src).unwrap_or_default(),

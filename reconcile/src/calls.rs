@@ -2,6 +2,8 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use crate::indices::{ProcessIndex, SocketIndex};
+
 /// One send or receive call on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamTransfer {
@@ -10,8 +12,8 @@ pub(crate) struct StreamTransfer {
     pub time: i64,
     /// Number of bytes that the call moved.
     pub bytes: u64,
-    /// Index of the process; [`StreamTransfer::FORGOTTEN`] for bytes with overwritten records.
-    pub process: u32,
+    /// The process, or what else the entry is.
+    pub origin: TransferOrigin,
     /// The thread.
     pub tid: i32,
     /// Whether the thread did something else since its last call in the same direction on this
@@ -23,65 +25,98 @@ pub(crate) struct StreamTransfer {
 }
 
 impl StreamTransfer {
-    /// The process of bytes that moved, but have no record in the log any more.
-    pub(crate) const FORGOTTEN: u32 = u32::MAX;
     /// In [`bytes`](Self::bytes), an unknown number of forgotten bytes.
     pub(crate) const UNKNOWN: u64 = u64::MAX;
-    /// The process of an entry that is not a call but the kernel's count of the bytes before the
-    /// calls that follow, or [`UNKNOWN`](Self::UNKNOWN). If [`begins`](Self::begins) is set, no
-    /// earlier call of its process was recorded.
-    pub(crate) const COUNTED: u32 = u32::MAX - 1;
     /// The thread of forgotten bytes that the kernel has counted, so that their position is known
     /// whichever process moved them.
     pub(crate) const COUNTED_GAP: i32 = 1;
     /// The thread of forgotten bytes that the kernel has counted before the very first call.
     pub(crate) const COUNTED_BEFORE: i32 = 2;
 
-    /// In [`process`](Self::process), bits above the number of any process. The entry is not a
-    /// call, but the other end of a call in time (when the send returned, or the receive was
-    /// called), or a look at the receive queue, which held [`bytes`](Self::bytes).
-    pub(crate) const EDGE: u32 = 1 << 30;
-    pub(crate) const LOOK: u32 = 1 << 29;
-
     /// Kernel's count of `bytes` bytes before the calls that follow.
     pub(crate) fn counted_from(time: i64, bytes: u64) -> StreamTransfer {
-        let process = StreamTransfer::COUNTED;
-        StreamTransfer { time, bytes, process, tid: 0, elsewhere: false, begins: true }
+        let origin = TransferOrigin::COUNTED;
+        StreamTransfer { time, bytes, origin, tid: 0, elsewhere: false, begins: true }
     }
 
-    /// Whether this is not a call but an edge or a look of a unix stream: [`EDGE`](Self::EDGE) or
-    /// [`LOOK`](Self::LOOK).
+    /// Whether this is not a call but an edge or a look of a unix stream.
     pub(crate) fn is_mark(&self) -> bool {
         let is_call = self.is_forgotten() || self.is_count();
-        !is_call && self.process & (StreamTransfer::EDGE | StreamTransfer::LOOK) != 0
+        !is_call && self.origin.0 & (TransferOrigin::EDGE | TransferOrigin::LOOK) != 0
     }
 
-    /// Whether this is [`EDGE`](Self::EDGE).
+    /// Whether this is an edge.
     pub(crate) fn is_edge(&self) -> bool {
-        self.is_mark() && self.process & StreamTransfer::EDGE != 0
+        self.is_mark() && self.origin.0 & TransferOrigin::EDGE != 0
     }
 
-    /// The process, also of an edge or a look.
-    pub(crate) fn process_of_mark(&self) -> u32 {
-        self.process & !(StreamTransfer::EDGE | StreamTransfer::LOOK)
+    /// The process of a call, an edge or a look.
+    #[inline]
+    pub(crate) fn process(&self) -> ProcessIndex {
+        let number = self.origin.0 & !(TransferOrigin::EDGE | TransferOrigin::LOOK);
+        ProcessIndex::from_index(number as usize)
     }
 
     /// Whether these are bytes with overwritten records.
     pub(crate) fn is_forgotten(&self) -> bool {
-        self.process == StreamTransfer::FORGOTTEN
+        self.origin == TransferOrigin::FORGOTTEN
     }
 
     /// Whether this is not a call but the kernel's count.
     pub(crate) fn is_count(&self) -> bool {
-        self.process == StreamTransfer::COUNTED
+        self.origin == TransferOrigin::COUNTED
     }
 
     /// Bytes that the kernel has counted without a known call: before the `first` call, or between
     /// others.
     pub(crate) fn counted_gap(time: i64, bytes: u64, first: bool) -> StreamTransfer {
         let tid = if first { StreamTransfer::COUNTED_BEFORE } else { StreamTransfer::COUNTED_GAP };
-        let process = StreamTransfer::FORGOTTEN;
-        StreamTransfer { time, bytes, process, tid, elsewhere: false, begins: false }
+        let origin = TransferOrigin::FORGOTTEN;
+        StreamTransfer { time, bytes, origin, tid, elsewhere: false, begins: false }
+    }
+}
+
+/// Origin of a [`StreamTransfer`]: the process that made a call, or what else the entry is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct TransferOrigin(u32);
+
+const _: () = assert!(size_of::<TransferOrigin>() == size_of::<ProcessIndex>());
+
+impl TransferOrigin {
+    /// Bytes that moved, but have no record in the log any more.
+    pub(crate) const FORGOTTEN: TransferOrigin = TransferOrigin(u32::MAX);
+    /// The kernel's count of the bytes before the calls that follow, or
+    /// [`StreamTransfer::UNKNOWN`]. If [`StreamTransfer::begins`] is set, no earlier call of its
+    /// process was recorded.
+    pub(crate) const COUNTED: TransferOrigin = TransferOrigin(u32::MAX - 1);
+    /// Bits above the index of any process, of an edge and of a look.
+    const EDGE: u32 = 1 << 30;
+    const LOOK: u32 = 1 << 29;
+
+    /// A call of the process.
+    #[inline]
+    pub(crate) const fn from_call(process: ProcessIndex) -> TransferOrigin {
+        TransferOrigin(process.index() as u32)
+    }
+
+    /// An edge: the other end in time of a call of the process, when its send returned, or its
+    /// receive was called.
+    #[inline]
+    pub(crate) const fn from_edge(process: ProcessIndex) -> TransferOrigin {
+        TransferOrigin(process.index() as u32 | TransferOrigin::EDGE)
+    }
+
+    /// A look of the process at its receive queue, which held [`StreamTransfer::bytes`].
+    #[inline]
+    pub(crate) const fn from_look(process: ProcessIndex) -> TransferOrigin {
+        TransferOrigin(process.index() as u32 | TransferOrigin::LOOK)
+    }
+
+    /// Returns the origin as a number, in which [`BEGINS`] is not set for a call, edge or look.
+    #[inline]
+    pub(crate) const fn code(self) -> u32 {
+        self.0
     }
 }
 
@@ -92,8 +127,8 @@ pub(crate) struct StreamCall {
     pub(crate) time: i64,
     /// Number of bytes, and [`ELSEWHERE`].
     pub(crate) bytes: u32,
-    /// The process, and [`BEGINS`].
-    pub(crate) process: u32,
+    /// The code of the origin, and [`BEGINS`].
+    pub(crate) origin: u32,
     pub(crate) tid: i32,
     /// Twice the socket, plus one for a receive.
     pub(crate) socket: u32,
@@ -101,7 +136,7 @@ pub(crate) struct StreamCall {
 
 /// In [`StreamCall::bytes`], a bit above any size: [`StreamTransfer::elsewhere`].
 pub(crate) const ELSEWHERE: u32 = 1 << 31;
-/// In [`StreamCall::process`], a bit above the number of any process: [`StreamTransfer::begins`].
+/// In [`StreamCall::origin`], a bit above any call, edge or look: [`StreamTransfer::begins`].
 pub(crate) const BEGINS: u32 = 1 << 31;
 
 /// In a count, a bit above any count: no earlier call was recorded.
@@ -110,44 +145,51 @@ const COUNT_BEGINS: u64 = 1 << 62;
 const NOT_COUNTED: u64 = 1 << 61;
 
 impl StreamCall {
+    /// The value of [`StreamCall::socket`].
+    #[inline]
+    pub(crate) fn pack_socket(socket: SocketIndex, is_received: bool) -> u32 {
+        (socket.index() as u32) << 1 | u32::from(is_received)
+    }
+
+    /// The socket of the call.
+    #[inline]
+    pub(crate) fn socket_index(&self) -> SocketIndex {
+        SocketIndex::from_index(self.socket as usize >> 1)
+    }
+
     /// Bytes with overwritten records, in any number: the upper half of the number is in the field
     /// for the thread.
     pub(crate) fn from_forgotten(time: i64, bytes: u64, socket: u32) -> StreamCall {
         let (bytes, tid) = (bytes as u32, (bytes >> 32) as u32 as i32);
-        StreamCall { time, bytes, process: StreamTransfer::FORGOTTEN, tid, socket }
+        StreamCall { time, bytes, origin: TransferOrigin::FORGOTTEN.0, tid, socket }
     }
 
-    /// The kernel's count of a stream's bytes, see [`StreamTransfer::COUNTED`].
+    /// The kernel's count of a stream's bytes, see [`TransferOrigin::COUNTED`].
     pub(crate) fn from_count(time: i64, before: u64, begins: bool, socket: u32) -> StreamCall {
         let word = before.min(NOT_COUNTED) | if begins { COUNT_BEGINS } else { 0 };
         let (bytes, tid) = (word as u32, (word >> 32) as u32 as i32);
-        StreamCall { time, bytes, process: StreamTransfer::COUNTED, tid, socket }
+        StreamCall { time, bytes, origin: TransferOrigin::COUNTED.0, tid, socket }
     }
 
     /// Converts the call to the form that matching uses.
     pub(crate) fn to_transfer(self) -> StreamTransfer {
-        let StreamCall { time, bytes, process, tid, .. } = self;
-        if process == StreamTransfer::COUNTED {
+        let StreamCall { time, bytes, origin, tid, .. } = self;
+        if origin == TransferOrigin::COUNTED.0 {
+            let origin = TransferOrigin::COUNTED;
             let word = u64::from(tid as u32) << 32 | u64::from(bytes);
             let before = Some(word & !COUNT_BEGINS).filter(|before| *before < NOT_COUNTED);
             let bytes = before.unwrap_or(StreamTransfer::UNKNOWN);
             let begins = word & COUNT_BEGINS != 0;
-            return StreamTransfer { time, bytes, process, tid: 0, elsewhere: false, begins };
+            return StreamTransfer { time, bytes, origin, tid: 0, elsewhere: false, begins };
         }
-        if process == StreamTransfer::FORGOTTEN {
+        if origin == TransferOrigin::FORGOTTEN.0 {
+            let origin = TransferOrigin::FORGOTTEN;
             let bytes = u64::from(tid as u32) << 32 | u64::from(bytes);
-            return StreamTransfer {
-                time,
-                bytes,
-                process,
-                tid: 0,
-                elsewhere: false,
-                begins: false,
-            };
+            return StreamTransfer { time, bytes, origin, tid: 0, elsewhere: false, begins: false };
         }
-        let (elsewhere, begins) = (bytes & ELSEWHERE != 0, process & BEGINS != 0);
-        let (bytes, process) = (u64::from(bytes & !ELSEWHERE), process & !BEGINS);
-        StreamTransfer { time, bytes, process, tid, elsewhere, begins }
+        let (elsewhere, begins) = (bytes & ELSEWHERE != 0, origin & BEGINS != 0);
+        let (bytes, origin) = (u64::from(bytes & !ELSEWHERE), TransferOrigin(origin & !BEGINS));
+        StreamTransfer { time, bytes, origin, tid, elsewhere, begins }
     }
 }
 
@@ -158,11 +200,11 @@ pub(crate) struct DatagramCall {
     pub(crate) time: i64,
     pub(crate) bytes: u32,
     pub(crate) checksum: u32,
-    pub(crate) process: u32,
+    pub(crate) process: ProcessIndex,
     pub(crate) tid: i32,
     /// The peer that the call named, or the one that the socket is connected to.
     pub(crate) peer: crate::socket_names::SocketNameId,
-    pub(crate) socket: u32,
+    pub(crate) socket: SocketIndex,
     pub(crate) flags: u32,
     /// Index of the datagram's operation plus one; 0 if no operation is known.
     pub(crate) operation: u32,
@@ -203,14 +245,14 @@ pub(crate) struct CallSpan {
     /// The time of the call with the message's last byte, on the same clock.
     pub last: i64,
     /// The process: of the first send, or of the last receive.
-    pub process: u32,
+    pub process: ProcessIndex,
     /// The thread of that process.
     pub tid: i32,
 }
 
 impl CallSpan {
     /// The span of a single call.
-    pub(crate) fn from_call(time: i64, process: u32, tid: i32) -> CallSpan {
+    pub(crate) fn from_call(time: i64, process: ProcessIndex, tid: i32) -> CallSpan {
         CallSpan { first: time, last: time, process, tid }
     }
 }

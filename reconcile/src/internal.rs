@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::indices::ProcessIndex;
+
 /// Which messages of a process to itself are in the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -55,7 +57,7 @@ pub(crate) enum FlowScope {
 /// The processes and threads that sent and received on a flow, as far as its messages were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowCallers {
-    process: Option<u32>,
+    process: Option<ProcessIndex>,
     tid: Option<i32>,
     has_processes: bool,
     has_threads: bool,
@@ -63,7 +65,7 @@ pub(crate) struct FlowCallers {
 
 impl FlowCallers {
     /// Adds the process at an end of a message, and its thread if known.
-    pub(crate) fn add(&mut self, process: u32, tid: Option<i32>) {
+    pub(crate) fn add(&mut self, process: ProcessIndex, tid: Option<i32>) {
         self.has_processes |= *self.process.get_or_insert(process) != process;
         if let Some(tid) = tid {
             self.has_threads |= *self.tid.get_or_insert(tid) != tid;
@@ -134,9 +136,10 @@ mod tests {
     #[test]
     fn internal_messages_are_in_the_trace_as_far_as_requested() {
         use InternalMessages::{BetweenThreads, LeftOut};
-        let reach = |ends: &[(u32, Option<i32>)]| {
+        let reach = |ends: &[(usize, Option<i32>)]| {
             let mut callers = FlowCallers::default();
-            ends.iter().for_each(|(process, tid)| callers.add(*process, *tid));
+            ends.iter()
+                .for_each(|(process, tid)| callers.add(ProcessIndex::from_index(*process), *tid));
             callers.flow_scope()
         };
         let standing = |reach| {
@@ -153,7 +156,7 @@ mod tests {
         let processes = [(1, Some(7)), (1, Some(8)), (2, None)];
         assert_eq!(standing(reach(&processes)), [ordinary; 3]);
         let mut unknown = FlowCallers::default();
-        unknown.add(1, Some(7));
+        unknown.add(ProcessIndex::from_index(1), Some(7));
         unknown.add_unknown();
         assert_eq!(standing(unknown.flow_scope()), [ordinary; 3]);
     }

@@ -7,6 +7,7 @@ mod datagrams;
 mod error;
 mod event_pass;
 mod host_clocks;
+mod indices;
 mod internal;
 mod logs;
 mod operations;
@@ -25,6 +26,7 @@ pub mod translation;
 mod tuning;
 pub mod uncaptured;
 mod unmatched_cause;
+mod words;
 mod write;
 
 pub use error::Error;
@@ -32,7 +34,7 @@ pub use internal::{FlowsAndMessages, InternalMessages, InternalTraffic};
 pub use options::Options;
 pub use pipeline::reconcile;
 pub use reconciliation::{
-    DamagedLog, DatagramCounts, NameTranslation, NamedCounts, ProgramGap, ReconcileSettings,
-    Reconciliation, StreamBytes, TranslatedEnd,
+    DamagedLog, DatagramCounts, LeftOutEvidence, NameTranslation, NamedCounts, ProgramGap,
+    ReconcileSettings, Reconciliation, StreamBytes, TranslatedEnd,
 };
 pub use unmatched_cause::{NOT_RECORDED, is_of_the_system};

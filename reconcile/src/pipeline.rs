@@ -15,6 +15,7 @@ mod resources;
 mod run;
 mod sample_pool;
 mod streams;
+mod words;
 
 use message_trace::{DataDir, Progress};
 use tracing::info;
@@ -32,15 +33,17 @@ use self::read::{PipelineInputs, read_inputs};
 use self::resources::write_resources;
 use self::run::PipelineRun;
 use self::streams::match_streams;
+use self::words::{span_sorter, write_words};
 use crate::error::Error;
 use crate::options::Options;
 use crate::partitioning::partition_pass::CallStores;
 use crate::reconciliation::Reconciliation;
+use crate::write::timeline::MessageSorters;
 
 /// Reads all logs and imports of `data`, and writes `messages.parquet`, `nodes.parquet`,
 /// `clocks.json` and `reconciliation.json`; if logs have resources, `events/sockcap.parquet` and
-/// `handoffs.parquet`; if they have operations, `operations.parquet`. Equal logs and imports give
-/// equal files.
+/// `handoffs.parquet`; if they have operations, `operations.parquet`; if they have rare words,
+/// `words.parquet`. Equal logs and imports give equal files.
 ///
 /// # Errors
 /// Fails if there is neither a readable log nor an import, or a file cannot be written. Damaged
@@ -98,10 +101,15 @@ pub fn reconcile(
     let calls = join_imports(&run, &imports, &mut hosts, &mut output, &mut rows, &mut outcome)?;
     outcome.flows = output.flows.saturating_sub(outcome.internal_in_trace().flows);
     let results = TraceResults { rows, output, calls };
-    let mut begun = operation_sorter(&run, &connected, &budget);
-    let clocks = write_results(&run, &connected.capture, hosts, results, begun.as_mut(), &outcome)?;
+    let mut sorters = MessageSorters {
+        begun: operation_sorter(&run, &connected, &budget),
+        spans: span_sorter(&run, &connected, &budget),
+    };
+    let clocks = write_results(&run, &connected.capture, hosts, results, &mut sorters, &outcome)?;
     info!(messages = outcome.messages.values().sum::<u64>(), "messages are written");
     write_resources(&run, &connected, &clocks)?;
+    let MessageSorters { begun, spans } = sorters;
     write_operations(&run, &connected, &used, begun, &budget, &mut outcome)?;
+    write_words(&run, &connected, &used, spans, &budget)?;
     Ok(outcome)
 }

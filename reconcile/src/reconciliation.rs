@@ -70,8 +70,8 @@ pub struct Reconciliation {
     pub stream_bytes: StreamBytes,
     /// Datagrams.
     pub datagrams: DatagramCounts,
-    /// Messages of processes to themselves. No other count includes them, unless all of them were
-    /// to be kept.
+    /// Messages of processes to themselves. Other counts include them only if the options keep all
+    /// of them.
     pub internal: InternalTraffic,
     /// Duplicate sockets that were dropped because another source saw more of them, by their own
     /// source.
@@ -81,6 +81,8 @@ pub struct Reconciliation {
     pub ignored: NamedCounts,
     /// Calls that failed, by direction.
     pub failed_calls: NamedCounts,
+    /// Numbers of logs that lack evidence of causes because of the options of their recording.
+    pub left_out: LeftOutEvidence,
     /// Records that could not be written during capture, by cause.
     pub lost_records: NamedCounts,
     /// Lost records by program and cause, the largest number first.
@@ -156,6 +158,16 @@ impl StreamBytes {
         self.sent_only += part.sent_only;
         self.received_only += part.received_only;
     }
+}
+
+/// Numbers of the library's logs without some evidence of causes that `record` could have recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LeftOutEvidence {
+    /// Logs without hand-offs between threads (`--resources`).
+    pub handoffs: u64,
+    /// Logs without rare words of messages (`--no-words`).
+    pub words: u64,
 }
 
 /// Counts of datagrams.

@@ -1,9 +1,11 @@
 //! Rows: messages on their way into the trace.
 //!
 //! `row` is a message from logs, `imported_row` one of an import, `row_sink` the destination of a
-//! worker's rows. `operation_start` is the join key of messages that begin operations.
+//! worker's rows. `operation_start` is the join key of messages that begin operations,
+//! `message_span` that of messages with rare words.
 
 pub(crate) mod imported_row;
+pub(crate) mod message_span;
 pub(crate) mod operation_start;
 pub(crate) mod row;
 pub(crate) mod row_sink;

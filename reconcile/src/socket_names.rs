@@ -3,18 +3,45 @@
 //! There may be as many names as there are connections, so IP names take a few bytes in a table;
 //! others are rare.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use message_trace::{Endpoint, PathError};
 use out_of_core::{FreeSlot, HashIndex, MemoryPool, SpillableVec};
 use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Index of a name.
-pub(crate) type SocketNameId = u32;
+/// Number of a name in a [`SocketNameInterner`], or [`NO_NAME`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable)]
+#[repr(transparent)]
+pub(crate) struct SocketNameId(u32);
+
 /// Id of an unknown name.
-pub(crate) const NO_NAME: SocketNameId = u32::MAX;
+pub(crate) const NO_NAME: SocketNameId = SocketNameId(u32::MAX);
+
+impl SocketNameId {
+    /// The id of the name at this index.
+    pub(crate) const fn from_index(index: usize) -> SocketNameId {
+        SocketNameId(index as u32)
+    }
+
+    /// The index of the name.
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Hashes like `u32`, a list in one write. A derived implementation would hash a list id by id.
+impl Hash for SocketNameId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u32(self.0);
+    }
+
+    fn hash_slice<H: Hasher>(ids: &[SocketNameId], state: &mut H) {
+        state.write(ids.as_bytes());
+    }
+}
 
 /// All names, each once.
 #[derive(Debug, Default)]
@@ -89,7 +116,7 @@ impl SocketNameInterner {
     pub(crate) fn intern(&mut self, name: SocketName) -> Result<SocketNameId, PathError> {
         let mut ids = std::mem::take(&mut self.ids);
         let hash = |id| {
-            self.row_of_id(id)
+            self.row_of_id(SocketNameId(id))
                 .and_then(|row| self.query_of_row(row))
                 .map_or(0, |sought| sought.hash())
         };
@@ -113,10 +140,10 @@ impl SocketNameInterner {
                 InternedName { kind: NameKind::Other, port: 0, value: self.others.len() as u32 - 1 }
             }
         };
-        let id = self.rows.len() as SocketNameId;
+        let id = SocketNameId::from_index(self.rows.len());
         self.rows.push(row)?;
         if let Some(free) = free {
-            self.ids.put_number(free, id);
+            self.ids.put_number(free, id.0);
         }
         Ok(id)
     }
@@ -130,9 +157,10 @@ impl SocketNameInterner {
 
     /// Finds the id of a name or, if it is unknown, the free slot for it in `ids`.
     fn find_row(&self, sought: &NameQuery) -> Result<SocketNameId, Option<FreeSlot>> {
-        self.ids.find_number(sought.hash(), |id| {
-            self.row_of_id(id).is_some_and(|row| self.matches_row(row, sought))
-        })
+        let found = self.ids.find_number(sought.hash(), |id| {
+            self.row_of_id(SocketNameId(id)).is_some_and(|row| self.matches_row(row, sought))
+        });
+        found.map(SocketNameId)
     }
 
     fn matches_row(&self, row: InternedName, sought: &NameQuery) -> bool {
@@ -157,7 +185,7 @@ impl SocketNameInterner {
     }
 
     fn row_of_id(&self, id: SocketNameId) -> Option<InternedName> {
-        self.rows.get(id as usize).copied()
+        self.rows.get(id.index()).copied()
     }
 
     fn other_name(&self, row: InternedName) -> Option<&SocketName> {
@@ -194,7 +222,7 @@ impl SocketNameInterner {
 
     /// Whether the id belongs to a name.
     pub(crate) fn contains(&self, id: SocketNameId) -> bool {
-        (id as usize) < self.rows.len()
+        id.index() < self.rows.len()
     }
 
     /// The address and port of the name, if it has them.
@@ -223,7 +251,7 @@ impl SocketNameInterner {
             SocketName::Path(_) => (0, kernel),
             _ => (1, machine),
         };
-        Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id))
+        Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id.0))
     }
 
     /// Whether the name does not identify its machine: loopback addresses and unix names are local
@@ -296,12 +324,12 @@ mod tests {
                 })
                 .collect();
             for _ in 0..2 {
-                for (id, name) in (0..).zip(&all) {
+                for (id, name) in (0..).map(SocketNameId::from_index).zip(&all) {
                     assert_eq!(names.intern(name.clone()).unwrap(), id);
                 }
             }
             assert!(names.iter_names().eq(all.iter().cloned()));
-            for (id, name) in (0..).zip(&all) {
+            for (id, name) in (0..).map(SocketNameId::from_index).zip(&all) {
                 assert_eq!(names.find(name), Some(id));
                 let address = match name {
                     SocketName::Inet(address) => Some(*address),

@@ -75,7 +75,7 @@ pub(crate) const MAX_FIRST_CALLS: usize = 4096;
 /// Chosen, not measured.
 pub(crate) const PAIRING_REACH: usize = 64;
 
-// Partitioning, with the figures of docs/decisions/0302-two-readings-and-partitions.md.
+// Partitioning, with the figures of docs/decisions/0302-logs-are-read-twice.md.
 
 /// Approximate size of a partition's calls in bytes: enough to keep files and buffers few, and
 /// small compared with the memory budget.

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use socket_log::LogRecord;
 use socket_log::encode::{SocketKind, UncapturedEvent};
+use socket_log::layout::runtime::IS_LEFT_OUT;
 use socket_log::layout::uncaptured::IS_GO;
 
 /// Kind of uncaptured activity: each kind has one remedy.
@@ -22,6 +23,10 @@ pub enum UncapturedKind {
     Ring,
     /// System calls past libc.
     PastLibc,
+    /// Tasks of a runtime, which are not followed.
+    Tasks,
+    /// Tasks of a runtime that the user had left out.
+    LeftOutTasks,
 }
 
 /// An uncaptured thing: its kind, and its names in the singular and the plural.
@@ -59,6 +64,12 @@ impl UncapturedThing {
                 let language = if value & IS_GO == 0 { "" } else { " (Go)" };
                 (UncapturedKind::PastLibc, format!("system calls of {file}{language}"), None)
             }
+            UncapturedEvent::Runtime => {
+                let is_left_out = value & IS_LEFT_OUT != 0;
+                let kind =
+                    if is_left_out { UncapturedKind::LeftOutTasks } else { UncapturedKind::Tasks };
+                (kind, format!("tasks of {}", runtime_name(object, *value)), None)
+            }
         };
         Some(UncapturedThing { kind, one, many })
     }
@@ -71,6 +82,13 @@ impl UncapturedThing {
             Some(many) => format!("{count} {many}"),
         }
     }
+}
+
+/// The name of a runtime whose tasks are not followed, from its record, with the flag that had it
+/// left out.
+pub(crate) fn runtime_name(name: &str, flags: u32) -> String {
+    let reason = if flags & IS_LEFT_OUT == 0 { "" } else { " (left out by --no-runtimes)" };
+    format!("{name}{reason}")
 }
 
 const INET: u8 = 2;
@@ -215,6 +233,24 @@ mod tests {
                 UncapturedKind::PastLibc,
                 "system calls of libx.so (Go)",
                 "system calls of libx.so (Go)",
+            ),
+            (
+                UncapturedEvent::Runtime,
+                (0, 0, 0),
+                "Python 3.99",
+                0,
+                UncapturedKind::Tasks,
+                "tasks of Python 3.99",
+                "tasks of Python 3.99",
+            ),
+            (
+                UncapturedEvent::Runtime,
+                (0, 0, 0),
+                "Node.js",
+                IS_LEFT_OUT,
+                UncapturedKind::LeftOutTasks,
+                "tasks of Node.js (left out by --no-runtimes)",
+                "tasks of Node.js (left out by --no-runtimes)",
             ),
             (
                 UncapturedEvent::Object,

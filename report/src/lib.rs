@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod applied_filter;
+mod call_evidence;
 pub mod clocks;
 mod delays;
 mod families;
@@ -22,6 +23,7 @@ mod tuning;
 mod sample_reports;
 
 pub use applied_filter::AppliedFilter;
+pub use call_evidence::{DecidedCalls, InferenceLimit};
 pub use delays::{DelayReport, DelaysBy};
 pub use families::PatternFamily;
 pub use html::HtmlWriter;

@@ -4,10 +4,11 @@
 use analyze::paths::{
     CallOutcomes, DelayStatistics, DelayTable, HopDelays, NodeDelays, PathPattern,
 };
+use analyze::{CallEvidence, ServiceEvidence};
 use message_trace::TransportProtocol;
 
 use crate::clocks::{ClockStep, ComparedClock};
-use crate::{DelaysBy, RestSums, TraceMeta, UnseenNote};
+use crate::{DecidedCalls, DelaysBy, InferenceLimit, RestSums, TraceMeta, UnseenNote};
 
 pub(crate) use test_support::patterns::*;
 
@@ -27,6 +28,7 @@ pub(crate) fn sample_meta() -> TraceMeta {
             note(2, "datagrams lost"),
             note(0, "logs with a torn tail"),
         ],
+        decided: sample_decided_calls(),
         clocks: sample_clocks(),
         requests: None,
         other: None,
@@ -34,6 +36,23 @@ pub(crate) fn sample_meta() -> TraceMeta {
         filtered: None,
         next_steps: vec!["timelines: sockcap report --html FILE".to_owned()],
     }
+}
+
+/// Calls of two services; the tasks of one are not followed.
+pub(crate) fn sample_decided_calls() -> DecidedCalls {
+    let service = |name: &str, counts: &[(CallEvidence, u64)]| {
+        let mut of = ServiceEvidence { service: name.to_owned(), ..ServiceEvidence::default() };
+        counts.iter().for_each(|(evidence, calls)| of.calls.add(*evidence, *calls));
+        of
+    };
+    let mut gateway =
+        service("gateway", &[(CallEvidence::Inferred, 36), (CallEvidence::Words, 72)]);
+    gateway.unfollowed.push("Python 3.15".to_owned());
+    let services = vec![gateway, service("app.py", &[(CallEvidence::Tasks, 1_092)])];
+    let reason = "Python 3.15, tasks are not followed; calls at more than one request at a time \
+                  are inferred";
+    let limit = InferenceLimit { service: Some("gateway".to_owned()), reason: reason.to_owned() };
+    DecidedCalls { services, limits: vec![limit] }
 }
 
 /// Two patterns with operations. Of the first, a fourth of the requests fails, and so do its calls

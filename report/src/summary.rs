@@ -5,6 +5,7 @@ use analyze::paths::PathPattern;
 use serde::Serialize;
 
 use crate::applied_filter::AppliedFilter;
+use crate::call_evidence::DecidedCalls;
 use crate::clocks::ComparedClock;
 use crate::families::{PatternFamilies, PatternFamily};
 use crate::operations::OperationCounts;
@@ -49,6 +50,8 @@ pub struct TraceMeta {
     pub expected_paths: f64,
     /// Notes on unseen parts of the trace. A note with a count of zero is not shown.
     pub notes: Vec<UnseenNote>,
+    /// What decided for which requests services made their calls.
+    pub decided: DecidedCalls,
     /// The clocks of the hosts. All times of the report are corrected by them.
     pub clocks: Vec<ComparedClock>,
     /// Sums over the omitted patterns, which are too many to look at.

@@ -125,3 +125,7 @@ pub(crate) const MAX_EXAMPLE_SLICES: usize = 2_000;
 
 /// Maximum number of hand-offs of one request that the page shows.
 pub(crate) const MAX_EXAMPLE_WAKES: usize = 500;
+
+/// Maximum number of reasons why calls are inferred that are shown at the top, so that the patterns
+/// are seen. Chosen, not measured.
+pub(crate) const MAX_LIMITS_SHOWN: usize = 6;

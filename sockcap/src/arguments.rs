@@ -4,7 +4,6 @@ pub(crate) mod completion_candidates;
 mod data;
 mod destination;
 mod filter;
-pub(crate) mod flags;
 mod inference;
 mod source;
 mod trust;

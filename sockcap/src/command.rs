@@ -43,9 +43,10 @@ pub(crate) trait RunnableCommand: Any + Debug {
     }
 }
 
-/// The definition of a subcommand for an entry of a registry: its name and help.
-pub(crate) fn define_subcommand(about: &EntryHelp) -> Command {
-    let command = Command::new(about.name).about(about.summary).after_help(about.below_flags());
+/// Adds the help of an entry of a registry to its subcommand. The arguments come before: a type
+/// that declares some of them sets its own doc comment as the help.
+pub(crate) fn describe_subcommand(command: Command, about: &EntryHelp) -> Command {
+    let command = command.about(about.summary).after_help(about.below_flags());
     match about.details {
         "" => command,
         details => command.long_about(format!("{}\n\n{details}", about.summary)),

@@ -53,10 +53,11 @@ struct SockcapProgram {
 /// Definitions of the program and all its commands.
 pub(crate) fn define_commands() -> Command {
     let commands = COMMANDS.iter().map(|command| (command.define)());
-    SockcapProgram::command()
+    let program = SockcapProgram::command()
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands(commands)
+        .subcommands(commands);
+    registry::show_defaults(program)
 }
 
 /// Parses the given command.

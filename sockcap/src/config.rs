@@ -17,8 +17,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use registry::is_given;
 use socket_log::names;
 
 use crate::command::RunnableCommand;
@@ -180,12 +180,6 @@ fn data_directory(levels: &[(&Command, &ArgMatches)], settings: &FileSettings) -
         Some(setting) if !is_given(given, data) => setting.values.first().map(PathBuf::from),
         _ => given.get_raw(data.get_id().as_str())?.next().map(PathBuf::from),
     }
-}
-
-/// Whether the user gave this flag, on the command line or in the environment.
-fn is_given(given: &ArgMatches, argument: &Arg) -> bool {
-    let source = given.value_source(argument.get_id().as_str());
-    matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
 /// Whether a variable of the library sets the same value as this flag of that command. Such a

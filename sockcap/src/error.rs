@@ -66,7 +66,7 @@ pub(crate) enum CommandError {
     #[error(
         "{}: spans record their causes, so nothing is inferred; omit --{}", .0.display(), .1
     )]
-    KnownCauses(PathBuf, &'static str),
+    KnownCauses(PathBuf, String),
     #[error("{}: it has other contents already, so messages would not have the numbers in the \
              ground truth; choose another directory with -d", .0.display())]
     NotAlone(PathBuf),

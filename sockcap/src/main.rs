@@ -12,6 +12,7 @@ mod decisions;
 mod error;
 mod gap_notes;
 mod help;
+mod inference_limits;
 mod kinds;
 mod leftover_snippets;
 mod lock;

@@ -45,6 +45,11 @@ pub(crate) fn remedy_for_uncaptured(kind: UncapturedKind) -> Option<&'static str
             "system calls past libc are not recorded; run it under strace, then 'sockcap import \
              strace'",
         ),
+        UncapturedKind::Tasks => Some(
+            "the log does not have the task of each call, so calls for concurrent requests are \
+             inferred; see docs/capture.md for the versions whose tasks are followed",
+        ),
+        UncapturedKind::LeftOutTasks => Some("record without --no-runtimes to follow them"),
     }
 }
 

@@ -10,7 +10,7 @@ use report::{RequestCounts, RestSums, TraceMeta, UnseenNote};
 
 use crate::error::CommandError;
 use crate::shown::{PathSource, ShownData};
-use crate::{clock_words, gap_notes, page};
+use crate::{clock_words, gap_notes, inference_limits, page};
 
 /// The header of a report, without omitted patterns.
 pub(crate) fn build_meta(
@@ -95,6 +95,7 @@ fn meta_of_messages(data: &DataDir, summary: &AnalysisSummary) -> Result<TraceMe
         span: totals.span,
         expected_paths: totals.instances_expected,
         notes: doubts.chain(notes).collect(),
+        decided: inference_limits::decided_calls(summary, found.as_ref()),
         clocks: ClockModel::read(data.clocks_path())
             .map(|found| clock_words::report_clocks(&found))
             .unwrap_or_default(),

@@ -21,6 +21,9 @@ pub(crate) enum PathSource {
 impl PathSource {
     /// All sources, in the order in which help lists them.
     pub(crate) const ALL: [PathSource; 2] = [PathSource::Messages, PathSource::Spans];
+
+    /// The source that is shown of a directory with both, unless the user chooses.
+    pub(crate) const PREFERRED: PathSource = PathSource::Messages;
 }
 
 impl fmt::Display for PathSource {
@@ -80,7 +83,8 @@ impl ShownData {
             (Some(source), _, _) => source,
             (None, false, true) => PathSource::Spans,
             // If there is no source, the stage that makes messages reports it.
-            (None, _, _) => PathSource::Messages,
+            (None, _, false) => PathSource::Messages,
+            (None, true, true) => PathSource::PREFERRED,
         };
         let data = match source {
             PathSource::Spans if !is_of_spans => whole.spans_dir(),

@@ -112,7 +112,7 @@ pub(crate) fn run_analyze(
     match (shown.source, inference.asks_to_infer()) {
         (PathSource::Messages, _) => analyze_recorded(&shown.data, options),
         (PathSource::Spans, Some(flag)) => {
-            Err(CommandError::KnownCauses(shown.whole.path().to_owned(), flag))
+            Err(CommandError::KnownCauses(shown.whole.path().to_owned(), flag.to_owned()))
         }
         (PathSource::Spans, None) => {
             spans::analyze_spans(&shown.data, &request_flow::options_of_spans(options))
@@ -134,7 +134,7 @@ pub(crate) fn ensure_requests(
 }
 
 /// The processor time that was charged to the requests in `data`; `None` if no resources were
-/// recorded. The requests were made by `requests`.
+/// recorded. The requests must exist: the command `requests` makes them.
 pub(crate) fn charged_time(data: &DataDir) -> Result<Option<ProcessorTime>, CommandError> {
     if !data.charged_path().exists() {
         return Ok(None);

@@ -5,6 +5,19 @@
 /// more than a user looks at, and as many as a page can have.
 pub(crate) const MAX_PATTERNS_SHOWN: usize = 10_000;
 
+/// Number of patterns, nodes or hops that `sockcap report` prints unless the user sets another.
+pub(crate) const PATTERNS_PRINTED: usize = 10;
+
+/// Number of operations that `sockcap contexts` prints unless the user sets another.
+pub(crate) const OPERATIONS_PRINTED: usize = 10;
+
+/// Number of mutations that `sockcap diff` prints unless the user sets another.
+pub(crate) const MUTATIONS_PRINTED: usize = 10;
+
+/// Number of clusters, and of unusual requests, that `sockcap requests` prints unless the user sets
+/// another.
+pub(crate) const CLUSTERS_PRINTED: usize = 20;
+
 /// Maximum number of patterns with numbers and nodes that completion offers: the ones with the
 /// largest total time.
 pub(crate) const MAX_PATTERNS_OFFERED: usize = 200;

@@ -2,7 +2,9 @@
 
 use analyze::{Algorithm, AnalysisSummary};
 use message_trace::DataDir;
+use message_trace::units::to_printable;
 use reconcile::{NameTranslation, Reconciliation, TranslatedEnd};
+use report::DecidedCalls;
 use socket_log::LogHeader;
 use socket_log::layout::source;
 
@@ -79,6 +81,7 @@ pub(crate) fn analysis_line(summary: &AnalysisSummary) -> String {
     }
     for (count, one, many, rest) in [
         (totals.handed_on, "call", "calls", "known by hand-offs between threads"),
+        (totals.by_words, "message", "messages", "linked by rare words that they share"),
         (
             totals.roots_bounded,
             "path",
@@ -98,6 +101,12 @@ pub(crate) fn analysis_line(summary: &AnalysisSummary) -> String {
         }
     }
     line
+}
+
+/// What decided for which requests calls were made, in lines.
+pub(crate) fn evidence_lines(decided: &DecidedCalls) -> Vec<String> {
+    let line = decided.share_text().map(|shares| format!("causes of calls by: {shares}"));
+    line.into_iter().chain(decided.limit_texts()).map(|line| to_printable(&line)).collect()
 }
 
 /// The `-d` that a further command needs to find `data`.

@@ -17,9 +17,9 @@ int main(int count, char **arguments) {
     const char *way = arguments[1], *path = arguments[2];
     const char *name = strrchr(path, '/') + 1;
     char *nothing[] = {NULL};
-    char *list[] = {"says", "1", "2", "3", "4", "5", "6", "7", "8", NULL};
+    char *list[] = {"echo_arguments", "1", "2", "3", "4", "5", "6", "7", "8", NULL};
     if (!strcmp(way, "execve")) execve(path, list, nothing);
-    if (!strcmp(way, "execle")) execle(path, "says", "1", "2", "3", "4", "5", "6", "7", "8", NULL, nothing);
+    if (!strcmp(way, "execle")) execle(path, "echo_arguments", "1", "2", "3", "4", "5", "6", "7", "8", NULL, nothing);
     if (!strcmp(way, "fexecve")) fexecve(open(path, O_RDONLY | O_CLOEXEC), list, nothing);
     if (!strcmp(way, "execvpe")) setenv("PATH", arguments[3], 1), execvpe(name, list, nothing);
     if (!strcmp(way, "syscall")) syscall(SYS_execve, path, list, nothing);
@@ -35,10 +35,10 @@ int main(int count, char **arguments) {
         return waitpid(child, &status, 0) == child && status == 0 ? 0 : 5;
     }
     clearenv();
-    if (!strcmp(way, "execl")) execl(path, "says", "1", "2", "3", "4", "5", "6", "7", "8", NULL);
+    if (!strcmp(way, "execl")) execl(path, "echo_arguments", "1", "2", "3", "4", "5", "6", "7", "8", NULL);
     if (!strcmp(way, "execv")) execv(path, list);
     setenv("PATH", arguments[3], 1);
-    if (!strcmp(way, "execlp")) execlp(name, "says", "1", "2", "3", "4", "5", "6", "7", "8", NULL);
+    if (!strcmp(way, "execlp")) execlp(name, "echo_arguments", "1", "2", "3", "4", "5", "6", "7", "8", NULL);
     if (!strcmp(way, "execvp")) execvp(name, list);
     return 6;
 }

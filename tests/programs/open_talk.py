@@ -1,12 +1,13 @@
 """Connections that are open before they are recorded, with messages in flight at any moment.
 
-A server and clients in threads, half of them with large messages that do not fit into the sockets'
-buffers. On sockets that keep message boundaries, all are small. No two messages have the same
-size. With a third argument, a client sends that many requests ahead of the responses, in a
-separate thread. Prints the ids of server and client, which are siblings. A line of its input is a
-number of requests: after as many more, it prints the total number. When its input ends, each side
-writes what it sent and received into a file in the given folder: direction, size, and the clock
-right before and right after.
+A server and clients in threads, half of them with two large messages, which do not fit into the
+sockets' buffers, after each small one: while a large one is on its way, the library may not learn
+how much of a unix stream was received. On sockets that keep message boundaries, all are small. No
+two messages have the same size. With a third argument, a client sends that many requests ahead of
+the responses, in a separate thread. Prints the ids of server and client, which are siblings. A line
+of its input is a number of requests: after as many more, it prints the total number. When its input
+ends, each side writes what it sent and received into a file in the given folder: direction, size,
+and the clock right before and right after.
 """
 import os, queue, socket, struct, sys, threading, time
 
@@ -58,11 +59,14 @@ def serve(stream):
 
 def ask(stream, large, sizes, room):
     global asked
+    number = 0
     while is_open:
         room.acquire()
         with lock:
             asked += 1
-            size = (1_000_000 if large and kind == socket.SOCK_STREAM else 100) + 2 * asked
+            is_large = large and number % 3 > 0 and kind == socket.SOCK_STREAM
+            size = (1_000_000 if is_large else 100) + 2 * asked
+        number += 1
         sizes.put(size)
         send(stream, size)
         time.sleep(0.002 / ahead)

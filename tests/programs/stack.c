@@ -92,7 +92,7 @@ static void binds(void) {
     }
 }
 static void passes(void) {
-    for (int n = 0; n < 100; n++) {
+    for (int n = 0; n < TIMES; n++) {
         union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control;
         struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
@@ -102,6 +102,9 @@ static void passes(void) {
         CHECK(sendmsg(stream[0], &message, 0) == 64 && recvmsg(stream[1], &message, 0) == 64);
         memcpy(&fd, CMSG_DATA(header), sizeof fd);
         CHECK(send(fd, buffer, 64, 0) == 64 && recv(stream[1], buffer, 64, 0) == 64 && close(fd) == 0);
+        /* So that each of the calls above is the one that needs new room, in some round. */
+        for (int more = n % 11; more > 0; more--)
+            CHECK(send(stream[0], buffer, 64, 0) == 64 && recv(stream[1], buffer, 64, 0) == 64);
     }
 }
 static void waits(void) {

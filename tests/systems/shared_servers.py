@@ -70,13 +70,17 @@ def redis(run, port="redis", host="host"):
     run.count(f"redis-{port}.counts", lambda: server_logs.redis_counts(run.port(port)))
 
 
-def gunicorn(run, name, app, port, workers, threads=1, env=None, host="host"):
-    """A Python web application of `apps/`: `app` is `folder/module:name`. Not waited for."""
+def gunicorn(run, name, app, port, workers, threads=1, env=None, host="host", kind=None):
+    """A Python web application of `apps/`: `app` is `folder/module:name`, and `kind` the class of
+    workers. Not waited for.
+    """
     folder, _, target = app.rpartition("/")
     argv = [run.python(), "-m", "gunicorn", "--no-control-socket", "--log-level", "warning"]
     argv += ["--workers", workers, "--bind", f"127.0.0.1:{run.port(port)}", "--keep-alive", 30]
     if threads > 1:
         argv += ["--worker-class", "gthread", "--threads", threads]
+    if kind:
+        argv += ["--worker-class", kind]
     if run.names:
         argv += ["--access-logfile", "-", "--access-logformat", "access %(m)s %(U)s %(s)s"]
     run.record(name, [*argv, target], env=env, cwd=copied(run, folder), host=host)

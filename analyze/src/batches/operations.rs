@@ -107,7 +107,7 @@ impl OperationCursor {
             trace.set_operation(row, facts);
             if let Some(call) = call.filter(|_| trace.call_number(row).is_none()) {
                 // Call ids are unique within a connection only.
-                let id = format!("{}/{call}", trace.flow(row));
+                let id = format!("{}/{call}", trace.flow(row).number());
                 trace.set_call_id(row, &id);
             }
         }

@@ -2,13 +2,14 @@
 //! other flows by turns. One pass over the trace before its batches counts the messages, in parts
 //! of any size.
 
+use message_trace::FlowId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Number of messages by which the connecting side of each flow has sent more than the accepting
 /// one. Flows without a difference are removed, so that the map holds open flows only.
 #[derive(Default)]
 pub(super) struct FlowSurplus {
-    flows: FxHashMap<i64, SurplusCount>,
+    flows: FxHashMap<FlowId, SurplusCount>,
 }
 
 /// The count of a flow.
@@ -19,7 +20,7 @@ struct SurplusCount {
 }
 
 impl FlowSurplus {
-    pub(super) fn add_messages(&mut self, flow: i64, more: i64) {
+    pub(super) fn add_messages(&mut self, flow: FlowId, more: i64) {
         self.append_count(flow, SurplusCount { more, accepting_first: more < 0 });
     }
 
@@ -30,7 +31,7 @@ impl FlowSurplus {
         }
     }
 
-    fn append_count(&mut self, flow: i64, SurplusCount { more, accepting_first }: SurplusCount) {
+    fn append_count(&mut self, flow: FlowId, SurplusCount { more, accepting_first }: SurplusCount) {
         let count = self.flows.entry(flow).or_insert(SurplusCount { more: 0, accepting_first });
         count.more += more;
         if count.more == 0 && !count.accepting_first {
@@ -41,7 +42,7 @@ impl FlowSurplus {
     /// Returns the flows with different numbers of messages on their sides. A first message from
     /// the accepting side is not counted. Nor is its message at a time when both sides have sent
     /// equally many: it can answer no open request and does not shift later responses.
-    pub(super) fn into_uneven_flows(self) -> FxHashSet<i64> {
+    pub(super) fn into_uneven_flows(self) -> FxHashSet<FlowId> {
         let counted = |count: &SurplusCount| count.more + i64::from(count.accepting_first);
         self.flows
             .into_iter()
@@ -60,10 +61,12 @@ mod tests {
         let mut all = FlowSurplus::default();
         for part in parts {
             let mut of_part = FlowSurplus::default();
-            part.iter().for_each(|(flow, side)| of_part.add_messages(*flow, *side));
+            part.iter()
+                .for_each(|(flow, side)| of_part.add_messages(FlowId::from_number(*flow), *side));
             all.append_later(of_part);
         }
-        let mut uneven: Vec<i64> = all.into_uneven_flows().into_iter().collect();
+        let uneven = all.into_uneven_flows();
+        let mut uneven: Vec<i64> = uneven.into_iter().map(FlowId::number).collect();
         uneven.sort_unstable();
         uneven
     }
@@ -87,7 +90,7 @@ mod tests {
     #[test]
     fn balanced_flows_are_removed() {
         let mut surplus = FlowSurplus::default();
-        for flow in 0..1000 {
+        for flow in (0..1000).map(FlowId::from_number) {
             surplus.add_messages(flow, 1);
             surplus.add_messages(flow, -1);
         }

@@ -5,42 +5,41 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{MessageTrace, OperationRole};
+use message_trace::{FlowId, MessageTrace, OperationRole};
 
-use super::NONE;
 use super::connection::{row_direction, times_at_ends};
+use super::{MessageId, MessagePair};
 
 /// Returns whether the roles of all messages with this id are known.
-pub(super) fn have_roles(trace: &MessageTrace, call: &[(i64, u32, u32)]) -> bool {
-    trace.has_operations()
-        && call.iter().all(|(_, _, row)| trace.operations(*row as usize).is_some())
+pub(super) fn have_roles(trace: &MessageTrace, call: &[(FlowId, u32, MessageId)]) -> bool {
+    trace.has_operations() && call.iter().all(|(_, _, row)| trace.operations(row.index()).is_some())
 }
 
 /// Appends the pairs of the messages of one id, which are in order, and the unpaired messages to
 /// `alone`: with their flow, and whether each is a request.
 pub(super) fn pair_by_roles(
     trace: &MessageTrace,
-    call: &[(i64, u32, u32)],
-    pairs: &mut Vec<(u32, u32)>,
-    alone: &mut Vec<(i64, u32, bool)>,
+    call: &[(FlowId, u32, MessageId)],
+    pairs: &mut Vec<MessagePair>,
+    alone: &mut Vec<(FlowId, MessageId, bool)>,
 ) {
-    let role = |row: u32| trace.operations(row as usize).map(|operation| operation.role);
-    let flow = call.first().map_or(0, |first| first.0);
+    let role = |row: MessageId| trace.operations(row.index()).map(|operation| operation.role);
+    let flow = call.first().map(|first| first.0).unwrap_or_default();
     let rows = || call.iter().map(|(_, _, row)| *row);
     pairs.extend(
-        rows().filter(|row| role(*row) == Some(OperationRole::OneWay)).map(|row| (row, NONE)),
+        rows().filter(|row| role(*row) == Some(OperationRole::OneWay)).map(|row| (Some(row), None)),
     );
     for side in [0, 1] {
-        let is_request = |row: &u32| {
+        let is_request = |row: &MessageId| {
             role(*row) == Some(OperationRole::Request) && row_direction(trace, *row) == side
         };
-        let is_response = |row: &u32| {
+        let is_response = |row: &MessageId| {
             role(*row) == Some(OperationRole::Response) && row_direction(trace, *row) != side
         };
-        let mut open: VecDeque<u32> = rows().filter(is_request).collect();
+        let mut open: VecDeque<MessageId> = rows().filter(is_request).collect();
         let in_order = open.len() == rows().filter(is_response).count();
         for response in rows().filter(is_response) {
-            let is_before = |request: &u32| comes_before(trace, *request, response);
+            let is_before = |request: &MessageId| comes_before(trace, *request, response);
             // If there are fewer responses than requests, the latest request was answered.
             while !in_order
                 && open.get(1).is_some_and(|next| is_before(next).unwrap_or(*next < response))
@@ -52,7 +51,7 @@ pub(super) fn pair_by_roles(
                 .filter(|request| is_before(request).unwrap_or(in_order || **request < response))
             {
                 Some(request) => {
-                    pairs.push((*request, response));
+                    pairs.push((Some(*request), Some(response)));
                     open.pop_front();
                 }
                 None => alone.push((flow, response, false)),
@@ -64,7 +63,7 @@ pub(super) fn pair_by_roles(
 
 /// Returns whether a request precedes a response, by the clock of one of the ends; `None` if
 /// neither end saw both.
-fn comes_before(trace: &MessageTrace, request: u32, response: u32) -> Option<bool> {
+fn comes_before(trace: &MessageTrace, request: MessageId, response: MessageId) -> Option<bool> {
     let both = times_at_ends(trace, request).into_iter().zip(times_at_ends(trace, response));
     let mut known = both.filter_map(|(asked, answered)| Some(asked? <= answered?)).peekable();
     known.peek()?;
@@ -98,7 +97,7 @@ mod tests {
             };
         }
         let calls = Calls::from_trace(&trace.trace());
-        (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+        calls.iter().map(|call| (calls.request(call), calls.response(call))).collect()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Probabilities of routes to the same parent are added.
 
 use super::deliveries::delivering_calls;
-use super::{Calls, order};
+use super::{CallId, Calls, order};
 use crate::links::Links;
 use crate::tuning::calls::candidates::MAX_CANDIDATES;
 
@@ -12,7 +12,7 @@ use crate::tuning::calls::candidates::MAX_CANDIDATES;
 pub struct CandidateParents {
     /// Index of the first candidate and number of candidates of each call.
     of: Vec<(u32, u32)>,
-    candidates: Vec<(Option<u32>, f64)>,
+    candidates: Vec<(Option<CallId>, f64)>,
 }
 
 impl CandidateParents {
@@ -20,9 +20,9 @@ impl CandidateParents {
     pub fn from_links(calls: &Calls, links: &Links) -> CandidateParents {
         let mut all =
             CandidateParents { of: vec![(0, 0); calls.len()], ..CandidateParents::default() };
-        let mut routes: Vec<(Option<u32>, f64)> = Vec::new();
+        let mut routes: Vec<(Option<CallId>, f64)> = Vec::new();
         // A call that comes later in this order has no candidates yet, as happens on cyclic routes.
-        for call in order::order_by_causes(calls, links).into_iter().map(|call| call as usize) {
+        for call in order::order_by_causes(calls, links) {
             routes.clear();
             if let Some(request) =
                 calls.request(call).filter(|request| *request < links.message_count())
@@ -33,7 +33,7 @@ impl CandidateParents {
                 {
                     let from = calls.call_of_message(cause as usize);
                     if calls.request(from) == Some(cause as usize) {
-                        routes.push((Some(from as u32), probability));
+                        routes.push((Some(from), probability));
                     } else {
                         // An earlier call was made for the same parent, or delivered work for other
                         // calls.
@@ -56,12 +56,12 @@ impl CandidateParents {
 
     /// Returns the candidate parents of `call`, the most likely first; `None` means spontaneous.
     /// Empty if the links do not cover the call.
-    pub fn of_call(&self, call: usize) -> &[(Option<u32>, f64)] {
-        let (first, count) = self.of[call];
+    pub fn of_call(&self, call: CallId) -> &[(Option<CallId>, f64)] {
+        let (first, count) = self.of[call.index()];
         &self.candidates[first as usize..][..count as usize]
     }
 
-    fn set_candidates(&mut self, call: usize, routes: &mut Vec<(Option<u32>, f64)>) {
+    fn set_candidates(&mut self, call: CallId, routes: &mut Vec<(Option<CallId>, f64)>) {
         routes.sort_unstable_by_key(|(parent, _)| *parent);
         routes.dedup_by(|route, kept| {
             let same = route.0 == kept.0;
@@ -74,7 +74,7 @@ impl CandidateParents {
         routes.sort_by(|one, other| other.1.total_cmp(&one.1));
         let first = self.candidates.len();
         self.candidates.extend(routes.iter().take(MAX_CANDIDATES));
-        self.of[call] = (first as u32, (self.candidates.len() - first) as u32);
+        self.of[call.index()] = (first as u32, (self.candidates.len() - first) as u32);
     }
 }
 
@@ -82,6 +82,11 @@ impl CandidateParents {
 mod tests {
     use super::*;
     use crate::calls::pairing::tests::{IN_TURN, calls};
+
+    /// The call with this index.
+    fn id(index: usize) -> CallId {
+        CallId::from_index(index)
+    }
 
     #[test]
     fn a_route_by_a_call_in_a_later_row_counts() {
@@ -91,8 +96,11 @@ mod tests {
         links.set_parents(1, &[(4, 0.75)], 0.25);
         links.set_parents(3, &[(0, 0.5)], 0.5);
         let candidates = CandidateParents::from_links(&calls, &links);
-        assert_eq!(candidates.of_call(1), [(None, 0.25 + 0.75 * 0.5), (Some(0), 0.75 * 0.5)]);
-        assert_eq!(candidates.of_call(2), [(None, 0.5), (Some(0), 0.5)]);
+        assert_eq!(
+            candidates.of_call(id(1)),
+            [(None, 0.25 + 0.75 * 0.5), (Some(id(0)), 0.75 * 0.5)]
+        );
+        assert_eq!(candidates.of_call(id(2)), [(None, 0.5), (Some(id(0)), 0.5)]);
     }
 
     #[test]
@@ -102,9 +110,9 @@ mod tests {
         links.set_parents(1, &[(0, 0.75)], 0.25);
         links.set_parents(3, &[(2, 0.5), (0, 0.25)], 0.25);
         let candidates = CandidateParents::from_links(&calls, &links);
-        assert_eq!(candidates.of_call(0), [(None, 1.0)]);
-        assert_eq!(candidates.of_call(1), [(Some(0), 0.75), (None, 0.25)]);
+        assert_eq!(candidates.of_call(id(0)), [(None, 1.0)]);
+        assert_eq!(candidates.of_call(id(1)), [(Some(id(0)), 0.75), (None, 0.25)]);
         // 0.25 + 0.5 * 0.75, and 0.25 + 0.5 * 0.25.
-        assert_eq!(candidates.of_call(2), [(Some(0), 0.625), (None, 0.375)]);
+        assert_eq!(candidates.of_call(id(2)), [(Some(id(0)), 0.625), (None, 0.375)]);
     }
 }

@@ -52,14 +52,14 @@ fn files(client: Client) -> (MessageTrace, Calls) {
     }
     let trace = trace.trace();
     let calls = Calls::from_trace(&trace);
-    assert_eq!((0..calls.len()).map(|call| calls.message_count(call)).sum::<usize>(), trace.len());
+    assert_eq!(calls.iter().map(|call| calls.message_count(call)).sum::<usize>(), trace.len());
     (trace, calls)
 }
 
 /// Returns the number of calls with a response in fragments.
 fn in_pieces(client: Client) -> usize {
     let (_, calls) = files(client);
-    (0..calls.len()).filter(|call| calls.message_count(*call) > 2).count()
+    calls.iter().filter(|call| calls.message_count(*call) > 2).count()
 }
 
 #[test]

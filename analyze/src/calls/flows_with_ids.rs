@@ -7,14 +7,14 @@
 //! connections. A one-way message stands alone. On connections without ids everything is as without
 //! operations: a server's greeting answers no message except the connection setup.
 
-use message_trace::{MessageTrace, OperationRole};
+use message_trace::{FlowId, MessageTrace, OperationRole};
 use rustc_hash::FxHashSet;
 
 /// Connections, classified by the ids of their operations.
 #[derive(Debug, Default)]
 pub(super) struct FlowsWithIds {
     /// Connections on which operations have ids.
-    with_ids: FxHashSet<i64>,
+    with_ids: FxHashSet<FlowId>,
 }
 
 /// Kinds of messages without an id.
@@ -41,7 +41,7 @@ impl FlowsWithIds {
     }
 
     /// Returns whether operations have ids on this connection.
-    pub(super) fn has_ids(&self, flow: i64) -> bool {
+    pub(super) fn has_ids(&self, flow: FlowId) -> bool {
         self.with_ids.contains(&flow)
     }
 
@@ -98,7 +98,7 @@ mod tests {
             let is_own = calls.is_control(calls.call_of_message(row));
             assert_eq!(is_own, has_ids && operation.is_none(), "message {row}");
         }
-        (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+        calls.iter().map(|call| (calls.request(call), calls.response(call))).collect()
     }
 
     #[test]

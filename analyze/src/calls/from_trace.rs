@@ -4,7 +4,9 @@
 use message_trace::MessageTrace;
 
 use super::flows_with_ids::FlowsWithIds;
-use super::{Calls, NONE, multiplexed, one_way, pairing, response_fragments, server_push};
+use super::{
+    CallId, Calls, MessageId, multiplexed, one_way, pairing, response_fragments, server_push,
+};
 
 impl Calls {
     /// Pairs the messages of `trace`, which must be sorted: by call id if they have one, else by
@@ -12,7 +14,7 @@ impl Calls {
     pub fn from_trace(trace: &MessageTrace) -> Calls {
         // By the row of a call's first message: the row of its other message, and whether that is
         // the request.
-        let mut second = vec![(NONE, false); trace.len()];
+        let mut second = vec![(None, false); trace.len()];
         let mut is_first = vec![false; trace.len()];
         let id_flows = FlowsWithIds::from_trace(trace);
         let mut pairs = pairing::pair_messages(trace, &id_flows);
@@ -20,23 +22,28 @@ impl Calls {
         server_push::unpair_server_push(trace, &mut pairs);
         let fragments = response_fragments::join_fragments(trace, &mut pairs);
         for (request, response) in &pairs {
-            let first = request.min(response);
-            is_first[*first as usize] = true;
-            second[*first as usize] = (*request.max(response), first == response);
+            let first = request.iter().chain(response).min();
+            let other = request.zip(*response).map(|(request, response)| request.max(response));
+            if let Some(first) = first {
+                is_first[first.index()] = true;
+                second[first.index()] = (other, response.as_ref() == Some(first));
+            }
         }
-        let mut calls = Calls { of_message: vec![NONE; trace.len()], ..Calls::default() };
+        // Each message gets its call below.
+        let unset = CallId::from_index(0);
+        let mut calls = Calls { of_message: vec![unset; trace.len()], ..Calls::default() };
         calls.request.reserve_exact(pairs.len());
         calls.response.reserve_exact(pairs.len());
         drop(pairs);
         let mut ids: Vec<bool> = Vec::new();
         for row in (0..trace.len()).filter(|row| is_first[*row]) {
-            let call = calls.len() as u32;
+            let call = CallId::from_index(calls.len());
             let (other, is_request) = second[row];
             calls.of_message[row] = call;
-            if other != NONE {
-                calls.of_message[other as usize] = call;
+            if let Some(other) = other {
+                calls.of_message[other.index()] = call;
             }
-            if other == NONE && id_flows.is_control(trace, row) {
+            if other.is_none() && id_flows.is_control(trace, row) {
                 calls.own.push(call);
             }
             if let Some(id) = trace.call_number(row).map(|id| id as usize) {
@@ -47,13 +54,13 @@ impl Calls {
                     calls.repeated.insert(call);
                 }
             }
-            let row = row as u32;
+            let row = Some(MessageId::from_index(row));
             calls.request.push(if is_request { other } else { row });
             calls.response.push(if is_request { row } else { other });
         }
         for (row, request) in fragments {
-            let call = calls.of_message[request as usize];
-            calls.of_message[row as usize] = call;
+            let call = calls.of_message[request.index()];
+            calls.of_message[row.index()] = call;
             calls.response_fragments.push((call, row));
         }
         calls.response_fragments.sort_unstable();

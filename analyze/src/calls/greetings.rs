@@ -2,37 +2,37 @@
 //! answers the connection setup, as on connections without ids. If the setup was not seen, the
 //! greeting answers something unknown; in no case is it a request.
 
-use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
+use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, OperationRole};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::NONE;
 use super::connection::{row_direction, times_at_ends};
+use super::{MessageId, MessagePair};
 
 /// The first messages of a connection.
 #[derive(Default)]
 struct ConnectionOpening {
-    setup: Option<u32>,
+    setup: Option<MessageId>,
     /// The first message with an operation from the accepting side, and whether it is one-way.
-    greeting: Option<(u32, bool)>,
+    greeting: Option<(MessageId, bool)>,
     /// When the connecting and the accepting end saw the first request: nanoseconds, common clock.
     requested: [Option<i64>; 2],
 }
 
 /// The openings of connections with ids.
 #[derive(Default)]
-pub(super) struct ConnectionGreetings(FxHashMap<i64, ConnectionOpening>);
+pub(super) struct ConnectionGreetings(FxHashMap<FlowId, ConnectionOpening>);
 
 impl ConnectionGreetings {
     /// Records the message at a row of a connection with ids; rows come in order.
-    pub(super) fn note_message(&mut self, trace: &MessageTrace, row: u32) {
-        let of = self.0.entry(trace.flow(row as usize)).or_default();
-        if trace.is_connect(row as usize) {
+    pub(super) fn note_message(&mut self, trace: &MessageTrace, row: MessageId) {
+        let of = self.0.entry(trace.flow(row.index())).or_default();
+        if trace.is_connect(row.index()) {
             of.setup.get_or_insert(row);
         } else if row_direction(trace, row) == FROM_CONNECTING {
             for (requested, time) in of.requested.iter_mut().zip(times_at_ends(trace, row)) {
                 *requested = requested.iter().copied().chain(time).min();
             }
-        } else if let Some(operation) = trace.operations(row as usize) {
+        } else if let Some(operation) = trace.operations(row.index()) {
             of.greeting.get_or_insert((row, operation.role == OperationRole::OneWay));
         }
     }
@@ -41,15 +41,15 @@ impl ConnectionGreetings {
     pub(super) fn pair_greetings(
         &self,
         trace: &MessageTrace,
-        pairs: &mut Vec<(u32, u32)>,
-    ) -> FxHashSet<u32> {
+        pairs: &mut Vec<MessagePair>,
+    ) -> FxHashSet<MessageId> {
         let mut paired = FxHashSet::default();
         for of in self.0.values() {
             let first = of.greeting.filter(|(greeting, _)| of.precedes_requests(trace, *greeting));
             // A response to something that was not seen stands alone.
             let greeting = first.filter(|(_, is_one_way)| *is_one_way || of.setup.is_some());
             let Some((greeting, _)) = greeting else { continue };
-            pairs.push((of.setup.unwrap_or(NONE), greeting));
+            pairs.push((of.setup, Some(greeting)));
             paired.extend(of.setup.into_iter().chain([greeting]));
         }
         paired
@@ -58,7 +58,7 @@ impl ConnectionGreetings {
 
 impl ConnectionOpening {
     /// Returns whether no request preceded a message, by the clock of one of the ends.
-    fn precedes_requests(&self, trace: &MessageTrace, greeting: u32) -> bool {
+    fn precedes_requests(&self, trace: &MessageTrace, greeting: MessageId) -> bool {
         let known = self.requested.into_iter().zip(times_at_ends(trace, greeting));
         let mut is_before =
             known.filter_map(|(requested, greeting)| Some(greeting? < requested?)).peekable();
@@ -95,7 +95,7 @@ mod tests {
         answer(&mut trace, 30, OperationRole::Response, Some(8));
         answer(&mut trace, 40, OperationRole::OneWay, None);
         let calls = Calls::from_trace(&trace.trace());
-        (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+        calls.iter().map(|call| (calls.request(call), calls.response(call))).collect()
     }
 
     #[test]

@@ -11,22 +11,19 @@
 
 use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
 
-use super::NONE;
 use super::connection::{is_connection, row_direction};
-
-/// The rows of a request and its response.
-type MessagePair = (u32, u32);
+use super::{MessageId, MessagePair};
 
 /// Returns the pairs of a connection; its `rows` are in the order in which one end saw them. `None`
 /// if some message has no role or no partner.
 pub(super) fn pair_in_order(
     trace: &MessageTrace,
-    rows: impl Iterator<Item = u32> + Clone,
-) -> Option<Vec<MessagePair>> {
+    rows: impl Iterator<Item = MessageId> + Clone,
+) -> Option<Vec<(MessageId, MessageId)>> {
     if !trace.has_operations() || !rows.clone().all(|row| has_role(trace, row)) {
         return None;
     }
-    let is_request = |row: &u32| row_direction(trace, *row) == FROM_CONNECTING;
+    let is_request = |row: &MessageId| row_direction(trace, *row) == FROM_CONNECTING;
     let mut requests = rows.clone().filter(is_request);
     let (mut open, mut pairs) = (0_usize, Vec::new());
     for row in rows {
@@ -48,42 +45,44 @@ pub(super) fn are_paired_in_order(
     calls: impl Iterator<Item = MessagePair> + Clone,
 ) -> bool {
     let is_pair = |(request, answer): MessagePair| {
-        answer != NONE
-            && has_role(trace, request)
-            && has_role(trace, answer)
-            && !is_too_early(trace, answer, request)
+        request.zip(answer).is_some_and(|(request, answer)| {
+            has_role(trace, request)
+                && has_role(trace, answer)
+                && !is_too_early(trace, answer, request)
+        })
     };
     if !trace.has_operations() || !calls.clone().all(is_pair) {
         return false;
     }
-    let place = |row: u32| (trace.message(row as usize).sort_time(), row);
-    let mut calls: Vec<_> = calls.map(|(asked, answer)| (place(asked), place(answer))).collect();
+    let place = |row: MessageId| (trace.message(row.index()).sort_time(), row);
+    let mut calls: Vec<_> =
+        calls.map(|(asked, answer)| (asked.map(place), answer.map(place))).collect();
     calls.sort_unstable();
     calls.is_sorted_by_key(|(_, answer)| *answer)
 }
 
 /// Returns whether the response was sent before the first byte of the request had arrived, by the
 /// clock of the node that received the request: then it answers something else.
-pub(super) fn is_too_early(trace: &MessageTrace, answer: u32, request: u32) -> bool {
-    let times = |request: u32| {
-        Some((trace.send_ts(answer as usize)?, trace.arrival_time(request as usize)?))
+pub(super) fn is_too_early(trace: &MessageTrace, answer: MessageId, request: MessageId) -> bool {
+    let times = |request: MessageId| {
+        Some((trace.send_ts(answer.index())?, trace.arrival_time(request.index())?))
     };
-    request != NONE && times(request).is_some_and(|(sent, arrived)| sent < arrived)
+    times(request).is_some_and(|(sent, arrived)| sent < arrived)
 }
 
 /// Returns whether a message of a connection has the role (request or response) that fits its
 /// direction.
-fn has_role(trace: &MessageTrace, row: u32) -> bool {
+fn has_role(trace: &MessageTrace, row: MessageId) -> bool {
     let role = match row_direction(trace, row) {
         FROM_CONNECTING => OperationRole::Request,
         _ => OperationRole::Response,
     };
-    let is_numbered = trace.call_number(row as usize).is_some();
+    let is_numbered = trace.call_number(row.index()).is_some();
     let is_connection =
-        is_connection(trace, row) && trace.message(row as usize).protocol.has_connections();
+        is_connection(trace, row) && trace.message(row.index()).protocol.has_connections();
     is_connection
         && !is_numbered
-        && trace.operations(row as usize).is_some_and(|operation| operation.role == role)
+        && trace.operations(row.index()).is_some_and(|operation| operation.role == role)
 }
 
 #[cfg(test)]
@@ -122,11 +121,12 @@ mod tests {
         let trace = fixture.trace();
         let calls = Calls::from_trace(&trace);
         let sent = |row: Option<usize>| Some(trace.message(row?).sort_time());
-        let mut times: Vec<SendTimes> = (0..calls.len())
+        let mut times: Vec<SendTimes> = calls
+            .iter()
             .map(|call| (sent(calls.request(call)), sent(calls.response(call))))
             .collect();
         times.sort_unstable();
-        (times, (0..calls.len()).any(|call| calls.mispairing_probability(call) > 0.0))
+        (times, calls.iter().any(|call| calls.mispairing_probability(call) > 0.0))
     }
 
     /// Requests and responses; from the third request on, two requests are always open.

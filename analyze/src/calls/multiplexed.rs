@@ -13,10 +13,10 @@ mod likelihood;
 
 use std::collections::VecDeque;
 
-use message_trace::{FROM_CONNECTING, MessageTrace};
+use message_trace::{FROM_CONNECTING, FlowId, MessageTrace};
 use rustc_hash::FxHashSet;
 
-use super::{Calls, NONE, in_order};
+use super::{CallId, Calls, MessageId, MessagePair, in_order};
 use crate::tuning::calls::multiplexed::{
     ALTERNATIONS_PER_CROSSING, ALTERNATIONS_PER_LONG_RUN, ANSWERS_AHEAD, MAX_OWN_BYTES,
     MIN_CROSSINGS, MIN_MESSAGES, MIN_MISPAIRING, WALK_SHARE,
@@ -25,7 +25,7 @@ use likelihood::{ConcurrentCalls, ObservedCall};
 
 /// Returns whether the flow of these rows, which are in order with their times, is a multiplexed
 /// connection. If the flow is not multiplexed, control messages are removed from `rows`.
-pub(super) fn is_multiplexed_flow(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>) -> bool {
+pub(super) fn is_multiplexed_flow(trace: &MessageTrace, rows: &mut Vec<(i64, MessageId)>) -> bool {
     pair_multiplexed(trace, rows, &mut Vec::new())
 }
 
@@ -34,23 +34,24 @@ pub(super) fn is_multiplexed_flow(trace: &MessageTrace, rows: &mut Vec<(i64, u32
 /// from `rows`; the rest is to be paired by turns.
 pub(super) fn pair_multiplexed(
     trace: &MessageTrace,
-    rows: &mut Vec<(i64, u32)>,
-    pairs: &mut Vec<(u32, u32)>,
+    rows: &mut Vec<(i64, MessageId)>,
+    pairs: &mut Vec<MessagePair>,
 ) -> bool {
-    let is_connection = |row: u32| trace.message(row as usize).protocol.has_connections();
+    let is_connection = |row: MessageId| trace.message(row.index()).protocol.has_connections();
     if rows.len() < 2 * MIN_MESSAGES || !rows.first().is_some_and(|(_, row)| is_connection(*row)) {
         return false;
     }
     let usual = [true, false].map(|is_request| usual_sizes(trace, rows, is_request));
     let [Some(requests), Some(answers)] = usual else { return false };
-    let is_below = |row: u32, usual: i64| {
-        let bytes = trace.bytes(row as usize);
+    let is_below = |row: MessageId, usual: i64| {
+        let bytes = trace.bytes(row.index());
         (1..=MAX_OWN_BYTES).contains(&bytes) && 2 * bytes < usual
     };
     // Nothing else distinguishes concurrent calls, so control messages have to be rare.
     let is_small =
-        |row: u32| is_below(row, if is_request(trace, row) { requests.0 } else { answers.0 });
-    let larger: Vec<u32> = rows.iter().map(|(_, row)| *row).filter(|row| !is_small(*row)).collect();
+        |row: MessageId| is_below(row, if is_request(trace, row) { requests.0 } else { answers.0 });
+    let larger: Vec<MessageId> =
+        rows.iter().map(|(_, row)| *row).filter(|row| !is_small(*row)).collect();
     if is_multiplexed(trace, &larger) {
         let own = rows.iter().map(|(_, row)| *row).filter(|row| is_small(*row));
         pairs.extend(own.map(|row| unpaired_message(trace, row)));
@@ -77,29 +78,33 @@ pub(super) fn pair_multiplexed(
     false
 }
 
-fn is_request(trace: &MessageTrace, row: u32) -> bool {
-    trace.direction(row as usize) == FROM_CONNECTING
+fn is_request(trace: &MessageTrace, row: MessageId) -> bool {
+    trace.direction(row.index()) == FROM_CONNECTING
 }
 
-fn unpaired_message(trace: &MessageTrace, row: u32) -> (u32, u32) {
-    if is_request(trace, row) { (row, NONE) } else { (NONE, row) }
+fn unpaired_message(trace: &MessageTrace, row: MessageId) -> MessagePair {
+    if is_request(trace, row) { (Some(row), None) } else { (None, Some(row)) }
 }
 
 /// Returns the tenth percentile and the median of the sizes of the requests, or of the responses;
 /// `None` if there are too few.
-fn usual_sizes(trace: &MessageTrace, rows: &[(i64, u32)], requests: bool) -> Option<(i64, i64)> {
+fn usual_sizes(
+    trace: &MessageTrace,
+    rows: &[(i64, MessageId)],
+    requests: bool,
+) -> Option<(i64, i64)> {
     let of_side = rows.iter().filter(|(_, row)| is_request(trace, *row) == requests);
-    let mut sizes: Vec<i64> = of_side.map(|(_, row)| trace.bytes(*row as usize)).collect();
+    let mut sizes: Vec<i64> = of_side.map(|(_, row)| trace.bytes(row.index())).collect();
     sizes.sort_unstable();
     (sizes.len() >= MIN_MESSAGES).then(|| (sizes[sizes.len() / 10], sizes[sizes.len() / 2]))
 }
 
 /// Returns whether both sides often send several messages before the other side does, and about
 /// equally many.
-fn is_multiplexed(trace: &MessageTrace, rows: &[u32]) -> bool {
+fn is_multiplexed(trace: &MessageTrace, rows: &[MessageId]) -> bool {
     let requests = rows.iter().filter(|row| is_request(trace, **row)).count();
     let answers = rows.len() - requests;
-    let is_turn = |pair: &&[u32]| !is_request(trace, pair[0]) && is_request(trace, pair[1]);
+    let is_turn = |pair: &&[MessageId]| !is_request(trace, pair[0]) && is_request(trace, pair[1]);
     let turns = 1 + rows.windows(2).filter(is_turn).count();
     let more =
         |messages: usize| messages.saturating_sub(turns) * ALTERNATIONS_PER_LONG_RUN >= turns;
@@ -111,10 +116,10 @@ fn is_multiplexed(trace: &MessageTrace, rows: &[u32]) -> bool {
 
 /// Returns whether some request and response were under way at the same time, which does not happen
 /// if the sides alternate.
-fn has_crossing_messages(trace: &MessageTrace, rows: &[u32], turns: usize) -> bool {
+fn has_crossing_messages(trace: &MessageTrace, rows: &[MessageId], turns: usize) -> bool {
     let mut crossing = 0;
     for two in rows.windows(2) {
-        let [one, other] = [two[0] as usize, two[1] as usize];
+        let [one, other] = [two[0].index(), two[1].index()];
         let crosses = |one: usize, other: usize| {
             let before = trace
                 .send_ts(one)
@@ -134,7 +139,7 @@ fn has_crossing_messages(trace: &MessageTrace, rows: &[u32], turns: usize) -> bo
 }
 
 /// Returns whether the number of open requests keeps returning to its earlier level.
-fn open_count_is_stationary(trace: &MessageTrace, rows: &[u32]) -> bool {
+fn open_count_is_stationary(trace: &MessageTrace, rows: &[MessageId]) -> bool {
     let (mut open, mut least, mut most) = (0_i64, 0, 0);
     for row in rows {
         open += if is_request(trace, *row) { 1 } else { -1 };
@@ -145,16 +150,16 @@ fn open_count_is_stationary(trace: &MessageTrace, rows: &[u32]) -> bool {
 
 /// Appends the pairs of `rows`; each response is paired with the request that has been open
 /// longest.
-fn pair_by_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
+fn pair_by_order(trace: &MessageTrace, rows: &[MessageId], pairs: &mut Vec<MessagePair>) {
     // Number of requests minus number of responses, after each response.
     let mut balance = 0_i64;
-    let balance_after = |row: &u32| {
+    let balance_after = |row: &MessageId| {
         balance += if is_request(trace, *row) { 1 } else { -1 };
         (!is_request(trace, *row)).then_some(balance)
     };
     let balance_after: Vec<i64> = rows.iter().filter_map(balance_after).collect();
     let least = least_ahead(&balance_after);
-    let mut open: VecDeque<u32> = VecDeque::new();
+    let mut open: VecDeque<MessageId> = VecDeque::new();
     let mut answers = balance_after.iter().zip(least);
     for row in rows {
         if is_request(trace, *row) {
@@ -165,10 +170,10 @@ fn pair_by_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>
         // Including the request that is answered now.
         let really_open = usize::try_from(balance_after - least + 1).unwrap_or(1);
         let given_up = open.len().saturating_sub(really_open);
-        pairs.extend(open.drain(..given_up).map(|request| (request, NONE)));
-        pairs.push((open.pop_front().unwrap_or(NONE), *row));
+        pairs.extend(open.drain(..given_up).map(|request| (Some(request), None)));
+        pairs.push((open.pop_front(), Some(*row)));
     }
-    pairs.extend(open.into_iter().map(|request| (request, NONE)));
+    pairs.extend(open.into_iter().map(|request| (Some(request), None)));
 }
 
 /// Returns the minimum of each value and the [`ANSWERS_AHEAD`] values after it.
@@ -200,9 +205,9 @@ enum ObservingEnd {
 fn call_seen_by(
     trace: &MessageTrace,
     by: ObservingEnd,
-    (request, answer): (u32, u32),
+    (request, answer): (MessageId, MessageId),
 ) -> Option<ObservedCall> {
-    let [asked, answered] = [request as usize, answer as usize];
+    let [asked, answered] = [request.index(), answer.index()];
     let times = match by {
         ObservingEnd::Caller => trace.send_ts(asked).zip(trace.arrival_time(answered)),
         ObservingEnd::Callee => trace.arrival_time(asked).zip(trace.send_ts(answered)),
@@ -216,7 +221,10 @@ fn call_seen_by(
 }
 
 /// Returns the calls of a flow by one clock, if one of the ends saw all of them.
-fn concurrent_calls(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Option<ConcurrentCalls> {
+fn concurrent_calls(
+    trace: &MessageTrace,
+    pairs: &[(MessageId, MessageId)],
+) -> Option<ConcurrentCalls> {
     let by = |by: ObservingEnd| {
         pairs
             .iter()
@@ -227,44 +235,45 @@ fn concurrent_calls(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Option<Concur
 }
 
 /// Assigns the responses of a flow to the likeliest requests. `pairs` are in the order of both.
-fn assign_likeliest_responses(trace: &MessageTrace, pairs: &mut [(u32, u32)]) {
-    let is_call = |(request, answer): &(u32, u32)| *request != NONE && *answer != NONE;
-    let calls: Vec<(u32, u32)> = pairs.iter().copied().filter(is_call).collect();
+fn assign_likeliest_responses(trace: &MessageTrace, pairs: &mut [MessagePair]) {
+    let call = |(request, answer): &MessagePair| request.zip(*answer);
+    let calls: Vec<(MessageId, MessageId)> = pairs.iter().filter_map(call).collect();
     let Some(together) = concurrent_calls(trace, &calls) else { return };
-    let places = pairs.iter_mut().filter(|pair| is_call(pair));
+    let places = pairs.iter_mut().filter(|pair| call(pair).is_some());
     places
         .zip(together.into_likeliest_pairs())
-        .for_each(|(pair, call)| *pair = (call.request, call.answer));
+        .for_each(|(pair, call)| *pair = (Some(call.request), Some(call.answer)));
 }
 
 /// Returns the mispairing probabilities of calls that overlap on their flow. Calls with ids are
 /// certain. Certain calls are omitted; the others are in order.
-pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
-    let mut of_flow: Vec<(i64, u32, u32)> = Vec::new();
+pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> Vec<(CallId, f32)> {
+    let mut of_flow: Vec<(FlowId, MessageId, Option<MessageId>)> = Vec::new();
     // Flows with responses to unknown requests.
-    let mut unasked: FxHashSet<i64> = FxHashSet::default();
-    for call in 0..calls.len() {
+    let mut unasked: FxHashSet<FlowId> = FxHashSet::default();
+    for call in calls.iter() {
         let Some(request) = calls.request(call) else {
             unasked.extend(calls.response(call).map(|row| trace.flow(row)));
             continue;
         };
         if trace.call_number(request).is_none() {
-            let response = calls.response(call).map_or(NONE, |row| row as u32);
-            of_flow.push((trace.flow(request), request as u32, response));
+            let response = calls.response(call).map(MessageId::from_index);
+            of_flow.push((trace.flow(request), MessageId::from_index(request), response));
         }
     }
     of_flow.sort_unstable();
-    let mut mispairings: Vec<(u32, f32)> = Vec::new();
-    let mut pairs: Vec<(u32, u32)> = Vec::new();
+    let mut mispairings: Vec<(CallId, f32)> = Vec::new();
+    let mut pairs: Vec<(MessageId, MessageId)> = Vec::new();
     for flow in of_flow.chunk_by(|one, other| one.0 == other.0).filter(|flow| flow.len() > 1) {
-        let calls_of_flow = flow.iter().map(|(_, request, response)| (*request, *response));
+        let calls_of_flow = flow.iter().map(|(_, request, response)| (Some(*request), *response));
         let is_whole = trace.beyond.uneven.is_none() && !unasked.contains(&flow[0].0);
         if is_whole && in_order::are_paired_in_order(trace, calls_of_flow.clone()) {
             continue;
         }
         pairs.clear();
-        pairs.extend(calls_of_flow.filter(|(_, response)| *response != NONE));
-        let is_answered = |(_, _, response): &&(i64, u32, u32)| *response != NONE;
+        pairs.extend(calls_of_flow.filter_map(|(request, response)| request.zip(response)));
+        let is_answered =
+            |(_, _, response): &&(FlowId, MessageId, Option<MessageId>)| response.is_some();
         let Some(together) =
             concurrent_calls(trace, &pairs).filter(|together| !together.never_overlap())
         else {
@@ -278,9 +287,11 @@ pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> V
             flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
         let all = found.iter().map(|(call, probability)| (call.request, *probability)).chain(left);
         let uncertain = all.filter(|(_, probability)| *probability >= MIN_MISPAIRING);
-        mispairings.extend(uncertain.map(|(request, probability)| {
-            (calls.of_message[request as usize], probability as f32)
-        }));
+        mispairings.extend(
+            uncertain.map(|(request, probability)| {
+                (calls.of_message[request.index()], probability as f32)
+            }),
+        );
     }
     mispairings.sort_unstable_by_key(|(call, _)| *call);
     mispairings

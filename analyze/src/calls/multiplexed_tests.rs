@@ -26,7 +26,7 @@ fn calls(rows: &[Row]) -> (MessageTrace, Calls) {
 /// Returns the times of the requests and responses of all calls; `None` if one is missing.
 fn times((trace, calls): &(MessageTrace, Calls)) -> Vec<(Option<i64>, Option<i64>)> {
     let sent = |row: Option<usize>| row.and_then(|row| trace.send_ts(row));
-    (0..calls.len()).map(|call| (sent(calls.request(call)), sent(calls.response(call)))).collect()
+    calls.iter().map(|call| (sent(calls.request(call)), sent(calls.response(call)))).collect()
 }
 
 /// Repeats the rows of `round` `count` times, each time 1000 later.
@@ -45,7 +45,7 @@ fn a_ping_before_each_request_takes_no_response() {
         let expected = [(Some(at), None), (Some(at + 100), Some(at + 200))];
         assert_eq!(times(&found)[2 * number as usize..][..2], expected);
     }
-    assert!((0..found.1.len()).all(|call| found.1.mispairing_probability(call) == 0.0));
+    assert!(found.1.iter().all(|call| found.1.mispairing_probability(call) == 0.0));
 }
 
 #[test]
@@ -59,6 +59,11 @@ fn small_requests_that_are_answered_are_requests() {
     assert!(times(&found).iter().all(|(request, answer)| request.is_some() && answer.is_some()));
 }
 
+/// The mispairing probability of the call with this index.
+fn mispairing(found: &(MessageTrace, Calls), call: usize) -> f64 {
+    found.1.mispairing_probability(CallId::from_index(call))
+}
+
 /// Two overlapping calls: the second begins while the first is open, and both are answered.
 const TWO: [Row; 4] = [(true, 0, 300), (true, 100, 300), (false, 200, 500), (false, 300, 500)];
 
@@ -70,7 +75,7 @@ fn concurrent_calls_are_paired_in_order_and_uncertain() {
         assert_eq!(pair, [(Some(at), Some(at + 200)), (Some(at + 100), Some(at + 300))]);
     }
     // Either response may belong to either of the two calls.
-    assert_eq!([found.1.mispairing_probability(0), found.1.mispairing_probability(1)], [0.5, 0.5]);
+    assert_eq!([0, 1].map(|call| mispairing(&found, call)), [0.5, 0.5]);
 }
 
 #[test]
@@ -79,11 +84,11 @@ fn exchanging_identical_responses_is_no_mispairing() {
     let mut both = TWO;
     both[3].1 = both[2].1;
     let found = calls(&rounds(100, &both));
-    assert_eq!([found.1.mispairing_probability(0), found.1.mispairing_probability(1)], [0.0, 0.0]);
+    assert_eq!([0, 1].map(|call| mispairing(&found, call)), [0.0, 0.0]);
     // A wrong pair would report wrong sizes.
     both[3].2 += 1;
     let found = calls(&rounds(100, &both));
-    assert!(found.1.mispairing_probability(0) > 0.0);
+    assert!(mispairing(&found, 0) > 0.0);
 }
 
 #[test]
@@ -129,9 +134,9 @@ proptest! {
         rows in prop::collection::vec((any::<bool>(), 0i64..100_000, 1i64..400), 150..400),
     ) {
         let (trace, calls) = calls(&rows);
-        let messages: usize = (0..calls.len()).map(|call| calls.message_count(call)).sum();
+        let messages: usize = calls.iter().map(|call| calls.message_count(call)).sum();
         prop_assert_eq!(messages, trace.len());
-        for call in 0..calls.len() {
+        for call in calls.iter() {
             prop_assert!((0.0..1.0).contains(&calls.mispairing_probability(call)));
         }
     }
@@ -161,7 +166,7 @@ fn right(made: &[[Row; 2]]) -> Vec<(bool, f64)> {
     let times = times(&found);
     let of = |[request, answer]: &[Row; 2]| {
         let call = times.iter().position(|(asked, _)| *asked == Some(request.1)).unwrap();
-        (times[call].1 == Some(answer.1), found.1.mispairing_probability(call))
+        (times[call].1 == Some(answer.1), mispairing(&found, call))
     };
     made.iter().map(of).collect()
 }
@@ -252,7 +257,7 @@ fn occasional_crossing_messages_show_concurrent_calls() {
         }
     }
     let trace = fixture.trace();
-    let mut rows: Vec<(i64, u32)> =
-        (0..trace.len()).map(|row| (trace.message(row).sort_time(), row as u32)).collect();
+    let times = trace.messages().map(|message| message.sort_time());
+    let mut rows: Vec<(i64, MessageId)> = times.zip(MessageId::ids()).collect();
     assert!(is_multiplexed_flow(&trace, &mut rows));
 }

@@ -7,11 +7,11 @@
 //! time. In the first case most responses come a usual time after some request; in the second no
 //! more of them do than by chance.
 
-use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
+use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::flows_with_ids::FlowsWithIds;
-use super::{NONE, multiplexed};
+use super::{MessageId, MessagePair, multiplexed};
 use crate::tuning::calls::one_way::{
     ANSWERED_SHARE, FIRST_TIME, MAX_OUT_OF_ALTERNATION, MAX_SAMPLE, MIN_DEVIATIONS, MIN_MESSAGES,
     MIN_MESSAGES_OF_FLOW, SHARE_BETWEEN, TIMES_TRIED,
@@ -23,17 +23,17 @@ type NodePair = (NodeId, NodeId);
 /// Messages of both sides of the flows between two nodes.
 #[derive(Default)]
 struct NodePairMessages {
-    flows: Vec<i64>,
+    flows: Vec<FlowId>,
     /// Send times of the messages of the connecting and the accepting side, in nanoseconds by one
     /// clock, with their flows.
-    sent: [Vec<(i64, i64)>; 2],
+    sent: [Vec<(FlowId, i64)>; 2],
 }
 
 /// Splits the `pairs` on flows without calls.
 pub(super) fn unpair_one_way(
     trace: &MessageTrace,
     id_flows: &FlowsWithIds,
-    pairs: &mut Vec<(u32, u32)>,
+    pairs: &mut Vec<MessagePair>,
 ) {
     let mut flows = one_way_flows(trace);
     // If calls have ids, messages without ids are control messages.
@@ -41,32 +41,32 @@ pub(super) fn unpair_one_way(
     if flows.is_empty() {
         return;
     }
-    let is_one_way = |row: u32| {
-        row != NONE
-            && trace.call_number(row as usize).is_none()
-            && flows.contains(&trace.flow(row as usize))
+    let is_one_way = |row: Option<MessageId>| {
+        row.is_some_and(|row| {
+            trace.call_number(row.index()).is_none() && flows.contains(&trace.flow(row.index()))
+        })
     };
     let mut unpaired = Vec::new();
     for (request, response) in pairs.iter_mut() {
-        if is_one_way(*response) && *request != NONE {
-            unpaired.push((std::mem::replace(response, NONE), NONE));
+        if is_one_way(*response) && request.is_some() {
+            unpaired.push((response.take(), None));
         }
     }
     // A message without a response stands alone, whichever side sent it.
     for (request, response) in pairs.iter_mut() {
-        if *request == NONE && is_one_way(*response) {
-            *request = std::mem::replace(response, NONE);
+        if request.is_none() && is_one_way(*response) {
+            *request = response.take();
         }
     }
     pairs.extend(unpaired);
 }
 
 /// Returns the flows without calls.
-fn one_way_flows(trace: &MessageTrace) -> FxHashSet<i64> {
+fn one_way_flows(trace: &MessageTrace) -> FxHashSet<FlowId> {
     let turns = AlternationCounts::from_trace(trace);
     let shared = flows_with_calls(trace, &turns);
     let mut pairs_of_nodes: FxHashMap<NodePair, NodePairMessages> = FxHashMap::default();
-    let mut of_flow: FxHashMap<i64, NodePair> = FxHashMap::default();
+    let mut of_flow: FxHashMap<FlowId, NodePair> = FxHashMap::default();
     for row in
         (0..trace.len()).filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row))
     {
@@ -94,19 +94,21 @@ fn one_way_flows(trace: &MessageTrace) -> FxHashSet<i64> {
 
 /// Returns multiplexed connections, and connections that alternate except for control messages:
 /// these only look as if messages were sent at any time.
-fn flows_with_calls(trace: &MessageTrace, turns: &AlternationCounts) -> FxHashSet<i64> {
-    let mut rows: FxHashMap<i64, Vec<(i64, u32)>> = FxHashMap::default();
+fn flows_with_calls(trace: &MessageTrace, turns: &AlternationCounts) -> FxHashSet<FlowId> {
+    let mut rows: FxHashMap<FlowId, Vec<(i64, MessageId)>> = FxHashMap::default();
     for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none()) {
         let flow = trace.flow(row);
         if !turns.alternates(flow) {
-            rows.entry(flow).or_default().push((trace.message(row).sort_time(), row as u32));
+            rows.entry(flow)
+                .or_default()
+                .push((trace.message(row).sort_time(), MessageId::from_index(row)));
         }
     }
     rows.retain(|_, rows| {
         rows.sort_unstable();
         multiplexed::is_multiplexed_flow(trace, rows) || {
             let turns =
-                AlternationCounts::from_rows(trace, rows.iter().map(|(_, row)| *row as usize));
+                AlternationCounts::from_rows(trace, rows.iter().map(|(_, row)| row.index()));
             turns.0.keys().all(|flow| turns.alternates(*flow))
         }
     });
@@ -116,7 +118,7 @@ fn flows_with_calls(trace: &MessageTrace, turns: &AlternationCounts) -> FxHashSe
 /// Alternation of each flow: how many messages it has, and how many of them follow one of their own
 /// side.
 #[derive(Default)]
-struct AlternationCounts(FxHashMap<i64, (usize, usize, i8)>);
+struct AlternationCounts(FxHashMap<FlowId, (usize, usize, i8)>);
 
 impl AlternationCounts {
     fn from_trace(trace: &MessageTrace) -> AlternationCounts {
@@ -139,7 +141,7 @@ impl AlternationCounts {
 
     /// Returns whether the two sides of the flow alternate, regardless of other flows between the
     /// same nodes.
-    fn alternates(&self, flow: i64) -> bool {
+    fn alternates(&self, flow: FlowId) -> bool {
         let known = self.0.get(&flow).filter(|(messages, _, _)| *messages >= MIN_MESSAGES_OF_FLOW);
         known.is_some_and(|(messages, again, _)| {
             *again as f64 <= MAX_OUT_OF_ALTERNATION / 2.0 * *messages as f64
@@ -156,7 +158,7 @@ impl NodePairMessages {
     }
 
     fn alternates(&self) -> bool {
-        let mut all: Vec<(i64, i64, usize)> = Vec::new();
+        let mut all: Vec<(FlowId, i64, usize)> = Vec::new();
         for (side, sent) in self.sent.iter().enumerate() {
             all.extend(sent.iter().map(|(flow, time)| (*flow, *time, side)));
         }
@@ -176,11 +178,11 @@ impl NodePairMessages {
         };
         let span = last.1.saturating_sub(first.1).max(1) as f64;
         let step = answers.len().div_ceil(MAX_SAMPLE);
-        let sample: Vec<&(i64, i64)> = answers.iter().step_by(step).collect();
-        let mut of_flow: FxHashMap<i64, f64> = FxHashMap::default();
+        let sample: Vec<&(FlowId, i64)> = answers.iter().step_by(step).collect();
+        let mut of_flow: FxHashMap<FlowId, f64> = FxHashMap::default();
         requests.iter().for_each(|(flow, _)| *of_flow.entry(*flow).or_default() += 1.0);
         let until =
-            |flow: i64, time: i64| requests.partition_point(|request| *request <= (flow, time));
+            |flow: FlowId, time: i64| requests.partition_point(|request| *request <= (flow, time));
         let (size, mut before) = (sample.len() as f64, (0.0, 0.0));
         (0..TIMES_TRIED).map(|step| FIRST_TIME << step).any(|within| {
             let (mut came, mut chance) = (0.0, 0.0);
@@ -230,11 +232,8 @@ mod tests {
     /// Returns how many calls are answered.
     fn answered(trace: &MessageTrace) -> usize {
         let calls = Calls::from_trace(trace);
-        assert_eq!(
-            (0..calls.len()).map(|call| calls.message_count(call)).sum::<usize>(),
-            trace.len()
-        );
-        (0..calls.len()).filter(|call| calls.message_count(*call) == 2).count()
+        assert_eq!(calls.iter().map(|call| calls.message_count(call)).sum::<usize>(), trace.len());
+        calls.iter().filter(|call| calls.message_count(*call) == 2).count()
     }
 
     #[test]
@@ -243,7 +242,8 @@ mod tests {
         assert_eq!(answered(&own), 0);
         let calls = Calls::from_trace(&own);
         assert!(
-            (0..calls.len())
+            calls
+                .iter()
                 .all(|call| calls.request(call).is_some() && calls.response(call).is_none())
         );
     }

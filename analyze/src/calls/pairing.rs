@@ -31,18 +31,15 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
+use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, OperationRole};
 use rustc_hash::FxHashSet;
 
 use super::connection::{is_connection, row_direction, times_at_ends};
 use super::flows_with_ids::{FlowsWithIds, MessageWithoutId};
 use super::greetings::ConnectionGreetings;
-use super::{NONE, by_roles, in_order, multiplexed};
+use super::{MessageId, MessagePair, by_roles, in_order, multiplexed};
 use crate::tuning::calls::pairing::{MAX_LOST, PARTITIONS};
 use out_of_core::workers;
-
-/// The rows of a request and its response; [`NONE`] stands for a missing one, but not for both.
-type MessagePair = (u32, u32);
 
 /// Returns all pairs of `trace`, in no particular order.
 pub(super) fn pair_messages(trace: &MessageTrace, id_flows: &FlowsWithIds) -> Vec<MessagePair> {
@@ -64,25 +61,26 @@ fn pair_partition(
     part: u64,
     pairs: &mut Vec<MessagePair>,
 ) {
-    let mut with_id: Vec<(i64, u32, u32)> = Vec::new();
-    let mut without: Vec<(i64, u32)> = Vec::new();
+    let mut with_id: Vec<(FlowId, u32, MessageId)> = Vec::new();
+    let mut without: Vec<(FlowId, MessageId)> = Vec::new();
     let mut silent: Vec<MessagePair> = Vec::new();
     let mut greetings = ConnectionGreetings::default();
-    for row in 0..trace.len() {
+    for (message, row) in MessageId::ids().zip(0..trace.len()) {
         let flow = trace.flow(row);
         // Numbers of flows are often multiples of some number, so they are hashed.
-        if (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (PARTITIONS - 1) != part {
+        let hash = (flow.number() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        if hash >> 32 & (PARTITIONS - 1) != part {
             continue;
         }
         if id_flows.has_ids(flow) {
-            greetings.note_message(trace, row as u32);
+            greetings.note_message(trace, message);
         }
         match trace.call_number(row) {
-            Some(call) => with_id.push((flow, call, row as u32)),
+            Some(call) => with_id.push((flow, call, message)),
             None => match id_flows.classify_without_id(trace, row) {
-                MessageWithoutId::MayPair => without.push((flow, row as u32)),
-                MessageWithoutId::OneWay => silent.push((row as u32, NONE)),
-                MessageWithoutId::Own => silent.push(unpaired_message(trace, row as u32)),
+                MessageWithoutId::MayPair => without.push((flow, message)),
+                MessageWithoutId::OneWay => silent.push((Some(message), None)),
+                MessageWithoutId::Own => silent.push(unpaired_message(trace, message)),
             },
         }
     }
@@ -90,18 +88,18 @@ fn pair_partition(
     if !greeted.is_empty() {
         with_id.retain(|(_, _, row)| !greeted.contains(row));
         without.retain(|(_, row)| !greeted.contains(row));
-        silent.retain(|(one, other)| !greeted.contains(one.min(other)));
+        silent.retain(|(one, other)| !one.iter().chain(other).any(|row| greeted.contains(row)));
     }
     pairs.append(&mut silent);
     // A message that could not be read, and so has no id, may be the partner of a message with an
     // id.
-    let unread: FxHashSet<i64> =
+    let unread: FxHashSet<FlowId> =
         without.iter().map(|(flow, _)| *flow).filter(|flow| id_flows.has_ids(*flow)).collect();
     for (flow, row, is_request) in pair_by_id(trace, with_id, pairs) {
         match is_request {
             _ if unread.contains(&flow) => without.push((flow, row)),
-            true => pairs.push((row, NONE)),
-            false => pairs.push((NONE, row)),
+            true => pairs.push((Some(row), None)),
+            false => pairs.push((None, Some(row))),
         }
     }
     without.sort_unstable();
@@ -111,7 +109,7 @@ fn pair_partition(
         turns.with_ids = id_flows.has_ids(flow[0].0);
         let open = trace.beyond.open.get(&flow[0].0).copied().unwrap_or(0);
         let open = if turns.with_ids { 0 } else { open };
-        turns.open.extend((0..open).map(|_| NONE));
+        turns.open.extend((0..open).map(|_| None));
         turns.rows.clear();
         turns.rows.extend(flow.iter().map(|(_, row)| (0, *row)));
         turns.pair_by_alternation(trace, pairs);
@@ -122,14 +120,14 @@ fn pair_partition(
 /// that have a role but no partner: their flow, their row, and whether they are requests.
 fn pair_by_id(
     trace: &MessageTrace,
-    mut messages: Vec<(i64, u32, u32)>,
+    mut messages: Vec<(FlowId, u32, MessageId)>,
     pairs: &mut Vec<MessagePair>,
-) -> Vec<(i64, u32, bool)> {
+) -> Vec<(FlowId, MessageId, bool)> {
     messages.sort_unstable();
     let (mut alone, mut told_alone) = (Vec::new(), Vec::new());
     // Flows on which both sides call.
-    let mut both_call: FxHashSet<i64> = FxHashSet::default();
-    let mut open: VecDeque<u32> = VecDeque::new();
+    let mut both_call: FxHashSet<FlowId> = FxHashSet::default();
+    let mut open: VecDeque<MessageId> = VecDeque::new();
     for call in messages.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
         if by_roles::have_roles(trace, call) {
             by_roles::pair_by_roles(trace, call, pairs, &mut told_alone);
@@ -141,11 +139,11 @@ fn pair_by_id(
         for (flow, _, row) in call {
             match open.front().copied() {
                 Some(before) if row_direction(trace, before) != row_direction(trace, *row) => {
-                    let pair = request_first(trace, before, *row);
-                    if row_direction(trace, pair.0) != FROM_CONNECTING {
+                    let (request, response) = request_first(trace, before, *row);
+                    if row_direction(trace, request) != FROM_CONNECTING {
                         both_call.insert(*flow);
                     }
-                    pairs.push(pair);
+                    pairs.push((Some(request), Some(response)));
                     open.pop_front();
                 }
                 _ => {
@@ -162,19 +160,19 @@ fn pair_by_id(
     // call as well.
     pairs.extend(alone.into_iter().map(|(flow, row)| {
         let is_request = row_direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
-        if is_request { (row, NONE) } else { (NONE, row) }
+        if is_request { (Some(row), None) } else { (None, Some(row)) }
     }));
     told_alone
 }
 
 /// Returns a message without a partner as request or response, by its direction.
-fn unpaired_message(trace: &MessageTrace, row: u32) -> MessagePair {
-    if row_direction(trace, row) == FROM_CONNECTING { (row, NONE) } else { (NONE, row) }
+fn unpaired_message(trace: &MessageTrace, row: MessageId) -> MessagePair {
+    if row_direction(trace, row) == FROM_CONNECTING { (Some(row), None) } else { (None, Some(row)) }
 }
 
 /// Orders two messages of opposite directions as request and response.
-fn request_first(trace: &MessageTrace, one: u32, other: u32) -> MessagePair {
-    let (a, b) = (one as usize, other as usize);
+fn request_first(trace: &MessageTrace, one: MessageId, other: MessageId) -> (MessageId, MessageId) {
+    let (a, b) = (one.index(), other.index());
     let before = |at: Option<i64>, then: Option<i64>| Some(at? <= then?);
     // By the sender's and the receiver's clock of the first message; likewise the other way round.
     let one_first = [
@@ -199,35 +197,62 @@ fn request_first(trace: &MessageTrace, one: u32, other: u32) -> MessagePair {
 #[derive(Default)]
 struct AlternatingFlow {
     /// Time at which one of the ends saw each message, in nanoseconds, and the row of the message.
-    rows: Vec<(i64, u32)>,
-    /// Open requests.
-    open: VecDeque<u32>,
+    rows: Vec<(i64, MessageId)>,
+    /// Open requests; `None` for those before this part of the trace.
+    open: VecDeque<Option<MessageId>>,
     /// Whether other messages of the flow have ids.
     with_ids: bool,
 }
 
 impl AlternatingFlow {
-    /// Appends the pairs of the flow, by the order in which one of its ends saw its messages.
-    fn pair_by_alternation(&mut self, trace: &MessageTrace, pairs: &mut Vec<MessagePair>) {
+    /// Sorts the messages by the clock of one end. It shows the turns, however far the two clocks
+    /// differ. If both ends saw equally many messages, it is the end at which more messages follow
+    /// one of the other direction: a client may send its next requests before it reads responses
+    /// that the server sent long ago.
+    fn sort_by_clearest_end(&mut self, trace: &MessageTrace) {
         let mut missing = [0; 2];
         for (_, row) in &self.rows {
             for (missing, time) in missing.iter_mut().zip(times_at_ends(trace, *row)) {
                 *missing += usize::from(time.is_none());
             }
         }
-        // One end's own clock shows the turns, however far the two clocks differ. A message without
-        // a time at this end is placed by the time of the other end.
-        let end = usize::from(missing[0] > missing[1]);
+        self.sort_by_end(trace, usize::from(missing[0] > missing[1]));
+        let turns = self.turn_count(trace);
+        if missing[0] == missing[1] && turns + 1 < self.rows.len() {
+            // A message that the accepting end sent unasked must not seem to come first.
+            let first = self.rows[0].1;
+            self.sort_by_end(trace, 1);
+            if self.turn_count(trace) <= turns || self.rows[0].1 != first {
+                self.sort_by_end(trace, 0);
+            }
+        }
+    }
+
+    /// Sorts the messages by the clock of the connecting end (0) or the accepting one (1). A
+    /// message without a time at this end is placed by the time of the other end.
+    fn sort_by_end(&mut self, trace: &MessageTrace, end: usize) {
         for (time, row) in &mut self.rows {
             *time = times_at_ends(trace, *row)[end]
-                .unwrap_or_else(|| trace.message(*row as usize).sort_time());
+                .unwrap_or_else(|| trace.message(row.index()).sort_time());
         }
         self.rows.sort_unstable();
+    }
+
+    /// Number of messages that follow one of the other direction.
+    fn turn_count(&self, trace: &MessageTrace) -> usize {
+        let direction = |place: usize| row_direction(trace, self.rows[place].1);
+        (1..self.rows.len()).filter(|place| direction(*place) != direction(place - 1)).count()
+    }
+
+    /// Appends the pairs of the flow, by the order in which one of its ends saw its messages.
+    fn pair_by_alternation(&mut self, trace: &MessageTrace, pairs: &mut Vec<MessagePair>) {
+        self.sort_by_clearest_end(trace);
         let rows = self.rows.iter().map(|(_, row)| *row);
         // If the trace is a part only, messages that are missing in other parts are unknown.
         let is_whole = trace.beyond.uneven.is_none() && self.open.is_empty();
         if let Some(ordered) = is_whole.then(|| in_order::pair_in_order(trace, rows)).flatten() {
-            pairs.extend(ordered);
+            pairs
+                .extend(ordered.into_iter().map(|(request, answer)| (Some(request), Some(answer))));
             return;
         }
         if multiplexed::pair_multiplexed(trace, &mut self.rows, pairs) {
@@ -240,8 +265,9 @@ impl AlternatingFlow {
             .filter(|(_, row)| row_direction(trace, *row) == FROM_CONNECTING)
             .count();
         let is_connection = self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
-        let flow = self.rows.first().map_or(0, |(_, row)| trace.flow(*row as usize));
-        let of_unseen = |(_, row): &&(i64, u32)| row_direction(trace, *row) != FROM_CONNECTING;
+        let flow = self.rows.first().map(|(_, row)| trace.flow(row.index())).unwrap_or_default();
+        let of_unseen =
+            |(_, row): &&(i64, MessageId)| row_direction(trace, *row) != FROM_CONNECTING;
         let unseen = self.rows.first().filter(of_unseen).filter(|_| is_connection);
         let is_even = match trace.beyond.uneven.as_ref().filter(|_| !self.with_ids) {
             Some(uneven) => !uneven.contains(&flow),
@@ -252,15 +278,15 @@ impl AlternatingFlow {
             self.open.clear();
         }
         let unseen = unseen.filter(|_| self.open.is_empty());
-        pairs.extend(unseen.map(|(_, row)| (NONE, *row)));
+        pairs.extend(unseen.map(|(_, row)| (None, Some(*row))));
         let mut answering = false;
         for (_, row) in self.rows.iter().skip(usize::from(unseen.is_some())) {
             if row_direction(trace, *row) == FROM_CONNECTING {
                 if answering && !in_order {
-                    pairs.extend(self.open.drain(..).map(|request| (request, NONE)));
+                    pairs.extend(self.open.drain(..).map(|request| (request, None)));
                 }
                 answering = false;
-                self.open.push_back(*row);
+                self.open.push_back(Some(*row));
             } else {
                 answering = true;
                 if !in_order && self.open.front().is_some_and(|row| is_lost(trace, *row)) {
@@ -268,23 +294,23 @@ impl AlternatingFlow {
                 }
                 // A message without a request is sent unasked by the accepting side.
                 let request = self.open.front().copied();
-                let request =
-                    request.filter(|request| !in_order::is_too_early(trace, *row, *request));
-                // If other messages have ids, a message with the role of a response is no request.
-                let answers = |row: u32| {
-                    let operation = trace.operations(row as usize);
+                let request = request.filter(|request| {
+                    request.is_none_or(|request| !in_order::is_too_early(trace, *row, request))
+                });
+                // If other messages have ids, a message with the role of a response is not a
+                // request.
+                let answers = |row: MessageId| {
+                    let operation = trace.operations(row.index());
                     operation.is_some_and(|facts| facts.role == OperationRole::Response)
                 };
                 let is_answer = self.with_ids && answers(*row);
-                let unasked = if is_answer { (NONE, *row) } else { (*row, NONE) };
-                pairs.push(request.map_or(unasked, |request| (request, *row)));
+                let unasked = if is_answer { (None, Some(*row)) } else { (Some(*row), None) };
+                pairs.push(request.map_or(unasked, |request| (request, Some(*row))));
                 self.open.drain(..usize::from(request.is_some()));
             }
         }
         // Requests that were open before this part of the trace are not in it.
-        pairs.extend(
-            self.open.drain(..).filter(|request| *request != NONE).map(|request| (request, NONE)),
-        );
+        pairs.extend(self.open.drain(..).filter(Option::is_some).map(|request| (request, None)));
     }
 }
 
@@ -292,23 +318,21 @@ impl AlternatingFlow {
 /// them was not: the later one is answered, as after the retransmission of a datagram.
 fn drop_lost_requests(
     trace: &MessageTrace,
-    open: &mut VecDeque<u32>,
+    open: &mut VecDeque<Option<MessageId>>,
     pairs: &mut Vec<MessagePair>,
 ) {
     let first = open.iter().take(MAX_LOST);
     let lost = first.take_while(|request| is_lost(trace, **request)).count();
     if lost < open.len().min(MAX_LOST) {
-        pairs.extend(open.drain(..lost).map(|request| (request, NONE)));
+        pairs.extend(open.drain(..lost).map(|request| (request, None)));
     }
 }
 
 /// Returns whether a request is a datagram that is known not to have been received. A message over
 /// a connection always arrives, even if the receiver was not traced.
-fn is_lost(trace: &MessageTrace, row: u32) -> bool {
-    if row == NONE || trace.recv_ts(row as usize).is_some() {
-        return false;
-    }
-    let message = trace.message(row as usize);
+fn is_lost(trace: &MessageTrace, row: Option<MessageId>) -> bool {
+    let Some(row) = row.filter(|row| trace.recv_ts(row.index()).is_none()) else { return false };
+    let message = trace.message(row.index());
     !message.protocol.has_connections()
         && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
 }

@@ -8,13 +8,13 @@
 //! links, since other routes may lead to the same parent ([`CandidateParents`]).
 
 use super::deliveries::likeliest_delivering_call;
-use super::{Calls, CandidateParents, NONE, order};
+use super::{CallId, Calls, CandidateParents, order};
 use crate::links::Links;
 
 /// The most likely parent of every call.
 #[derive(Clone, Debug)]
 pub struct LikelyParents {
-    parent: Vec<u32>,
+    parent: Vec<Option<CallId>>,
     probability: Vec<f64>,
 }
 
@@ -22,7 +22,7 @@ pub struct LikelyParents {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LikelyParent {
     /// The parent call; `None` if the call most likely has no parent.
-    pub call: Option<usize>,
+    pub call: Option<CallId>,
     /// Probability of this parent, or of no parent, from 0 to 1; 0 if the links do not show it.
     pub probability: f64,
 }
@@ -35,12 +35,12 @@ impl LikelyParents {
         candidates: &CandidateParents,
     ) -> LikelyParents {
         let mut parents = LikelyParents {
-            parent: vec![NONE; calls.len()],
+            parent: vec![None; calls.len()],
             probability: vec![f64::NAN; calls.len()],
         };
         // A call that was answered before another one was made comes before it, so that its parent
         // is known, except in cycles.
-        for call in order::order_by_causes(calls, links).into_iter().map(|call| call as usize) {
+        for call in order::order_by_causes(calls, links) {
             let Some(request) =
                 calls.request(call).filter(|request| *request < links.message_count())
             else {
@@ -59,7 +59,7 @@ impl LikelyParents {
             {
                 let from = calls.call_of_message(cause as usize);
                 let found = if calls.request(from) == Some(cause as usize) {
-                    Some((Some(from as u32), probability))
+                    Some((Some(from), probability))
                 } else {
                     let brought = likeliest_delivering_call(calls, links, from)
                         .map(|(call, p)| (Some(call), p));
@@ -75,29 +75,27 @@ impl LikelyParents {
             if !by_link && decided.0 <= 0.0 {
                 continue;
             }
-            let of_decided = |(parent, _): &&(Option<u32>, f64)| *parent == decided.1;
+            let of_decided = |(parent, _): &&(Option<CallId>, f64)| *parent == decided.1;
             let likely = candidates.of_call(call).iter().find(of_decided);
             // Only some of many candidates are kept; the likeliest is known in any case.
             let likely = likely.map_or(decided.2, |(_, likely)| *likely);
-            parents.parent[call] = decided.1.unwrap_or(NONE);
-            parents.probability[call] = likely;
+            parents.parent[call.index()] = decided.1;
+            parents.probability[call.index()] = likely;
         }
         parents
     }
 
     /// Returns the parent of a call and its probability, if already known.
-    fn known_parent(&self, call: usize) -> Option<(Option<u32>, f64)> {
-        let parent = Some(self.parent[call]).filter(|parent| *parent != NONE);
-        Some(self.probability[call])
-            .filter(|probability| !probability.is_nan())
-            .map(|p| (parent, p))
+    fn known_parent(&self, call: CallId) -> Option<(Option<CallId>, f64)> {
+        let (parent, probability) = (self.parent[call.index()], self.probability[call.index()]);
+        (!probability.is_nan()).then_some((parent, probability))
     }
 
     /// Returns the parent of `call`; `None` if the links do not cover it because only its response
     /// was seen.
-    pub fn of_call(&self, call: usize) -> Option<LikelyParent> {
+    pub fn of_call(&self, call: CallId) -> Option<LikelyParent> {
         let (parent, probability) = self.known_parent(call)?;
-        Some(LikelyParent { call: parent.map(|parent| parent as usize), probability })
+        Some(LikelyParent { call: parent, probability })
     }
 }
 
@@ -106,6 +104,11 @@ mod tests {
     use super::*;
     use crate::calls::pairing::tests::{IN_TURN, calls};
 
+    /// The call with this index.
+    fn id(index: usize) -> CallId {
+        CallId::from_index(index)
+    }
+
     fn parents_of(calls: &Calls, links: &Links) -> LikelyParents {
         LikelyParents::from_links(calls, links, &CandidateParents::from_links(calls, links))
     }
@@ -113,20 +116,23 @@ mod tests {
     #[test]
     fn the_parent_is_found_directly_or_by_an_earlier_call() {
         let (trace, calls) = calls(&IN_TURN);
-        assert_eq!((0..3).map(|call| calls.id(&trace, call)).collect::<Vec<_>>(), ["x", "y", "z"]);
+        assert_eq!(
+            calls.iter().map(|call| calls.id(&trace, call)).collect::<Vec<_>>(),
+            ["x", "y", "z"]
+        );
         let mut links = Links::spontaneous_only(6);
         links.set_parents(1, &[(0, 0.75)], 0.25);
         links.set_parents(3, &[(2, 0.5), (0, 0.25)], 0.25);
         let parents = parents_of(&calls, &links);
-        let parent = |call| parents.of_call(call).unwrap();
+        let parent = |call| parents.of_call(id(call)).unwrap();
         assert_eq!(parent(0), LikelyParent { call: None, probability: 1.0 });
-        assert_eq!(parent(1), LikelyParent { call: Some(0), probability: 0.75 });
+        assert_eq!(parent(1), LikelyParent { call: Some(id(0)), probability: 0.75 });
         // d was called for the same call as b was: 0.5 times 0.75; or directly.
-        assert_eq!(parent(2), LikelyParent { call: Some(0), probability: 0.375 + 0.25 });
+        assert_eq!(parent(2), LikelyParent { call: Some(id(0)), probability: 0.375 + 0.25 });
         links.set_parents(1, &[(0, 0.25)], 0.75);
         // Spontaneous, or for a call that was.
         assert_eq!(
-            parents_of(&calls, &links).of_call(2),
+            parents_of(&calls, &links).of_call(id(2)),
             Some(LikelyParent { call: None, probability: 0.25 + 0.5 * 0.75 })
         );
     }
@@ -143,19 +149,22 @@ mod tests {
             ("a", "b", "y", 6, -15),
         ];
         let (trace, calls) = calls(&rows);
-        assert_eq!((0..3).map(|call| calls.id(&trace, call)).collect::<Vec<_>>(), ["y", "x", "z"]);
+        assert_eq!(
+            calls.iter().map(|call| calls.id(&trace, call)).collect::<Vec<_>>(),
+            ["y", "x", "z"]
+        );
         let mut links = Links::spontaneous_only(5);
         // d was called because of c's request, and b because of d's response.
         links.set_parents(2, &[(1, 1.0)], 0.0);
         links.set_parents(4, &[(3, 0.9)], 0.1);
         assert_eq!(
-            parents_of(&calls, &links).of_call(0),
-            Some(LikelyParent { call: Some(1), probability: 0.9 })
+            parents_of(&calls, &links).of_call(id(0)),
+            Some(LikelyParent { call: Some(id(1)), probability: 0.9 })
         );
         // A less likely link in a cycle (d was called because of b's response) does not remove the
         // parent.
         links.set_parents(2, &[(0, 0.2), (1, 0.8)], 0.0);
-        assert_eq!(parents_of(&calls, &links).of_call(0).unwrap().call, Some(1));
+        assert_eq!(parents_of(&calls, &links).of_call(id(0)).unwrap().call, Some(id(1)));
     }
 
     #[test]
@@ -164,18 +173,18 @@ mod tests {
         let mut links = Links::spontaneous_only(6);
         links.set_parents(1, &[(4_000_000_000, 0.9)], 0.1);
         assert_eq!(
-            parents_of(&calls, &links).of_call(1),
+            parents_of(&calls, &links).of_call(id(1)),
             Some(LikelyParent { call: None, probability: 0.1 })
         );
-        assert_eq!(CandidateParents::from_links(&calls, &links).of_call(1), [(None, 0.1)]);
+        assert_eq!(CandidateParents::from_links(&calls, &links).of_call(id(1)), [(None, 0.1)]);
     }
 
     #[test]
     fn a_call_without_a_request_has_no_parent() {
         let (_, calls) =
             calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("a", "c", "y", 4, 5)]);
-        assert_eq!((calls.len(), calls.request(1), calls.response(1)), (2, None, Some(2)));
-        assert_eq!(parents_of(&calls, &Links::spontaneous_only(3)).of_call(1), None);
+        assert_eq!((calls.len(), calls.request(id(1)), calls.response(id(1))), (2, None, Some(2)));
+        assert_eq!(parents_of(&calls, &Links::spontaneous_only(3)).of_call(id(1)), None);
     }
 
     #[test]
@@ -187,14 +196,17 @@ mod tests {
             ("a", "d", "z", 6, 7),
             ("a", "c", "x", 10, 11),
         ]);
-        assert_eq!(without.request(1), None);
+        assert_eq!(without.request(id(1)), None);
         let mut links = Links::spontaneous_only(4);
         links.set_parents(2, &[(1, 0.6), (0, 0.3)], 0.1);
         let parents = parents_of(&without, &links);
-        assert_eq!(parents.of_call(2), Some(LikelyParent { call: Some(0), probability: 0.3 }));
+        assert_eq!(
+            parents.of_call(id(2)),
+            Some(LikelyParent { call: Some(id(0)), probability: 0.3 })
+        );
         links.set_parents(2, &[(1, 0.9)], 0.1);
         assert_eq!(
-            parents_of(&without, &links).of_call(2),
+            parents_of(&without, &links).of_call(id(2)),
             Some(LikelyParent { call: None, probability: 0.1 })
         );
     }
@@ -204,6 +216,6 @@ mod tests {
         let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3)]);
         let mut links = Links::spontaneous_only(2);
         links.set_parents(0, &[(1, 1.0)], 0.0);
-        assert_eq!(parents_of(&calls, &links).of_call(0), None);
+        assert_eq!(parents_of(&calls, &links).of_call(id(0)), None);
     }
 }

@@ -8,17 +8,17 @@
 //! request of its own open all the time. A client that waits for notifications serves no request
 //! meanwhile.
 
-use message_trace::{EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
+use message_trace::{EndpointId, FROM_CONNECTING, FlowId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{NONE, connection};
+use super::{MessageId, MessagePair, connection};
 use crate::tuning::calls::response_fragments::{
     AWAITED_SHARE, MIN_FRAGMENTS, SOONER_FACTOR, USUAL_SHARE,
 };
 
 /// A possible later fragment of a response.
 struct ResponseFragment {
-    row: u32,
+    row: MessageId,
     /// Index of the pair that the fragment may belong to.
     pair: usize,
     /// Nanoseconds for which the client waited for the fragment, since the previous reply.
@@ -41,7 +41,10 @@ struct EndpointFragments {
 
 /// Adds later fragments of a response, which are unpaired, to its pair. The last fragment becomes
 /// the response. Returns the fragments before it, each with the request that it answers.
-pub(super) fn join_fragments(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+pub(super) fn join_fragments(
+    trace: &MessageTrace,
+    pairs: &mut Vec<MessagePair>,
+) -> Vec<(MessageId, MessageId)> {
     let mut endpoints = fragments_by_endpoint(trace, pairs);
     endpoints.retain(|_, endpoint| endpoint.fragments.len() >= MIN_FRAGMENTS);
     if endpoints.is_empty() {
@@ -67,13 +70,15 @@ pub(super) fn join_fragments(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) 
         // A fragment that comes much later than responses do is something else, here as well.
         for fragment in endpoint.fragments.iter().filter(|fragment| fragment.waited <= usual) {
             let (request, response) = &mut pairs[fragment.pair];
-            before.push((*response, *request));
-            *response = fragment.row;
+            before.extend(response.zip(*request));
+            *response = Some(fragment.row);
             joined.push(fragment.row);
         }
     }
-    let joined: FxHashSet<u32> = joined.into_iter().collect();
-    pairs.retain(|(request, response)| *response != NONE || !joined.contains(request));
+    let joined: FxHashSet<MessageId> = joined.into_iter().collect();
+    pairs.retain(|(request, response)| {
+        response.is_some() || !request.is_some_and(|request| joined.contains(&request))
+    });
     before
 }
 
@@ -81,34 +86,36 @@ pub(super) fn join_fragments(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) 
 /// accepting endpoint.
 fn fragments_by_endpoint(
     trace: &MessageTrace,
-    pairs: &[(u32, u32)],
+    pairs: &[MessagePair],
 ) -> FxHashMap<EndpointId, EndpointFragments> {
     let mut endpoints: FxHashMap<EndpointId, EndpointFragments> = FxHashMap::default();
-    let is_unasked = |(request, response): &&(u32, u32)| {
-        *response == NONE
-            && trace.direction(*request as usize) != FROM_CONNECTING
-            && trace.call_number(*request as usize).is_none()
-            && connection::is_connection(trace, *request)
+    let unasked_row = |(request, response): &MessagePair| {
+        request.filter(|request| {
+            response.is_none()
+                && trace.direction(request.index()) != FROM_CONNECTING
+                && trace.call_number(request.index()).is_none()
+                && connection::is_connection(trace, *request)
+        })
     };
-    let mut flows: FxHashMap<i64, Vec<(i64, u32, usize)>> = FxHashMap::default();
-    for (row, _) in pairs.iter().filter(is_unasked) {
-        flows.entry(trace.flow(*row as usize)).or_default();
-        endpoints.entry(trace.message(*row as usize).src_endpoint).or_default();
+    let mut flows: FxHashMap<FlowId, Vec<(i64, MessageId, usize)>> = FxHashMap::default();
+    for row in pairs.iter().filter_map(unasked_row) {
+        flows.entry(trace.flow(row.index())).or_default();
+        endpoints.entry(trace.message(row.index()).src_endpoint).or_default();
     }
     if flows.is_empty() {
         return endpoints;
     }
     for (place, (request, response)) in pairs.iter().enumerate() {
-        for row in [*request, *response].into_iter().filter(|row| *row != NONE) {
-            if let Some(rows) = flows.get_mut(&trace.flow(row as usize)) {
+        for row in [*request, *response].into_iter().flatten() {
+            if let Some(rows) = flows.get_mut(&trace.flow(row.index())) {
                 let [connecting, accepting] = connection::times_at_ends(trace, row);
                 let time = connecting.or(accepting).unwrap_or_default();
                 rows.push((time, row, place));
             }
         }
-        if *request != NONE && *response != NONE {
-            let endpoint = endpoints.get_mut(&trace.message(*request as usize).dst_endpoint);
-            if let Some((endpoint, took)) = endpoint.zip(time_between(trace, *request, *response)) {
+        if let Some((request, response)) = request.zip(*response) {
+            let endpoint = endpoints.get_mut(&trace.message(request.index()).dst_endpoint);
+            if let Some((endpoint, took)) = endpoint.zip(time_between(trace, request, response)) {
                 endpoint.answers.push(took);
             }
         }
@@ -119,17 +126,15 @@ fn fragments_by_endpoint(
             let (_, row, place) = rows[at];
             let (_, last, pair) = rows[at - 1];
             let (request, response) = pairs[pair];
-            if !is_unasked(&&pairs[place]) || response != last || request == NONE {
-                continue;
-            }
+            let is_after_response = response == Some(last) && unasked_row(&pairs[place]).is_some();
+            let Some(request) = request.filter(|_| is_after_response) else { continue };
             let Some(waited) = time_between(trace, last, row) else { continue };
             let next = rows.get(at + 1).map(|(_, next, _)| *next);
-            let next = next.filter(|next| trace.direction(*next as usize) == FROM_CONNECTING);
+            let next = next.filter(|next| trace.direction(next.index()) == FROM_CONNECTING);
             let then = next.and_then(|next| time_between(trace, row, next));
-            let sent = trace.send_ts(request as usize);
-            let span =
-                sent.zip(trace.arrival_time(row as usize)).map(|(from, until)| [from, until]);
-            let message = trace.message(row as usize);
+            let sent = trace.send_ts(request.index());
+            let span = sent.zip(trace.arrival_time(row.index())).map(|(from, until)| [from, until]);
+            let message = trace.message(row.index());
             let fragment = ResponseFragment { row, pair, waited, then, span, client: message.dst };
             endpoints.entry(message.src_endpoint).or_default().fragments.push(fragment);
         }
@@ -139,7 +144,7 @@ fn fragments_by_endpoint(
 
 /// Returns the time from message `one` of a connection to message `other`, by the clock of one of
 /// the ends.
-fn time_between(trace: &MessageTrace, one: u32, other: u32) -> Option<i64> {
+fn time_between(trace: &MessageTrace, one: MessageId, other: MessageId) -> Option<i64> {
     let (one, other) =
         (connection::times_at_ends(trace, one), connection::times_at_ends(trace, other));
     one.into_iter().zip(other).find_map(|(one, other)| Some(other? - one?))
@@ -158,14 +163,14 @@ fn usual_duration(took: &mut [i64]) -> i64 {
 struct OpenRequestSpans(FxHashMap<NodeId, Vec<[i64; 2]>>);
 
 impl OpenRequestSpans {
-    fn from_pairs(trace: &MessageTrace, pairs: &[(u32, u32)]) -> OpenRequestSpans {
+    fn from_pairs(trace: &MessageTrace, pairs: &[MessagePair]) -> OpenRequestSpans {
         let mut served: FxHashMap<NodeId, Vec<[i64; 2]>> = FxHashMap::default();
         for (request, response) in
-            pairs.iter().filter(|(request, response)| *request.max(response) != NONE)
+            pairs.iter().filter_map(|(request, response)| request.zip(*response))
         {
-            let span = trace.arrival_time(*request as usize).zip(trace.send_ts(*response as usize));
+            let span = trace.arrival_time(request.index()).zip(trace.send_ts(response.index()));
             if let Some((from, until)) = span {
-                served.entry(trace.message(*request as usize).dst).or_default().push([from, until]);
+                served.entry(trace.message(request.index()).dst).or_default().push([from, until]);
             }
         }
         for spans in served.values_mut() {

@@ -5,27 +5,27 @@
 //! by the clock of its sender, so there is no call on a connection with server push, and each
 //! message stands alone.
 
-use message_trace::MessageTrace;
+use message_trace::{FlowId, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::NONE;
+use super::{MessageId, MessagePair};
 use crate::tuning::calls::server_push::{MIN_PAIRS, PAIRS_PER_EARLY_ANSWER};
 
 /// Splits the `pairs` on flows with responses that are sent before their requests arrive.
-pub(super) fn unpair_server_push(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
+pub(super) fn unpair_server_push(trace: &MessageTrace, pairs: &mut Vec<MessagePair>) {
     let flows = server_push_flows(trace, pairs);
     if flows.is_empty() {
         return;
     }
     let mut unpaired = Vec::new();
-    for (request, response) in pairs.iter_mut().filter(|(_, response)| *response != NONE) {
-        let row = *response as usize;
+    for (request, response) in pairs.iter_mut() {
+        let Some(row) = response.map(MessageId::index) else { continue };
         if trace.call_number(row).is_none() && flows.contains(&trace.flow(row)) {
-            let alone = std::mem::replace(response, NONE);
-            match *request {
+            let alone = response.take();
+            match request {
                 // A message without a request stands alone, whichever side sent it.
-                NONE => *request = alone,
-                _ => unpaired.push((alone, NONE)),
+                None => *request = alone,
+                Some(_) => unpaired.push((alone, None)),
             }
         }
     }
@@ -33,12 +33,11 @@ pub(super) fn unpair_server_push(trace: &MessageTrace, pairs: &mut Vec<(u32, u32
 }
 
 /// Returns the flows on which responses are sent before their requests arrive.
-fn server_push_flows(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashSet<i64> {
-    let mut seen: FxHashMap<i64, [usize; 2]> = FxHashMap::default();
-    for (request, response) in
-        pairs.iter().filter(|(request, response)| *request.max(response) != NONE)
+fn server_push_flows(trace: &MessageTrace, pairs: &[MessagePair]) -> FxHashSet<FlowId> {
+    let mut seen: FxHashMap<FlowId, [usize; 2]> = FxHashMap::default();
+    for (request, response) in pairs.iter().filter_map(|(request, response)| request.zip(*response))
     {
-        let [request, response] = [*request as usize, *response as usize];
+        let [request, response] = [request, response].map(MessageId::index);
         if trace.call_number(request).is_some()
             || !trace.message(request).protocol.has_connections()
         {
@@ -74,11 +73,8 @@ mod tests {
         }
         let trace = trace.trace();
         let calls = Calls::from_trace(&trace);
-        assert_eq!(
-            (0..calls.len()).map(|call| calls.message_count(call)).sum::<usize>(),
-            trace.len()
-        );
-        (0..calls.len()).filter(|call| calls.message_count(*call) == 2).count()
+        assert_eq!(calls.iter().map(|call| calls.message_count(call)).sum::<usize>(), trace.len());
+        calls.iter().filter(|call| calls.message_count(*call) == 2).count()
     }
 
     #[test]

@@ -10,7 +10,7 @@ use message_trace::table::BATCH_ROWS;
 use message_trace::table::columns::{self, dictionary_type, nullable_field, required_field};
 use message_trace::{Endpoint, MessageTrace, PathError};
 
-use super::{Calls, CandidateParents, LikelyParents};
+use super::{CallId, Calls, CandidateParents, LikelyParents};
 use crate::links::Links;
 use crate::naming::NodeNames;
 use crate::options::Options;
@@ -74,8 +74,8 @@ impl<'a> CallTable<'a> {
     }
 
     fn next_batch(&mut self) -> Result<RecordBatch, PathError> {
-        let rows = self.next..(self.next + BATCH_ROWS).min(self.calls.len());
-        self.next = rows.end;
+        let rows = self.calls.iter().skip(self.next).take(BATCH_ROWS);
+        self.next = (self.next + BATCH_ROWS).min(self.calls.len());
         let (trace, calls, parents) = (self.trace, &self.calls, &self.parents);
         let names = &mut self.names;
         let mut name = |end: usize| {
@@ -150,7 +150,7 @@ impl Iterator for CallTable<'_> {
 }
 
 /// Returns the call's request or, if that was not seen, its response.
-fn first_message(trace: &MessageTrace, calls: &Calls, call: usize) -> message_trace::Message {
+fn first_message(trace: &MessageTrace, calls: &Calls, call: CallId) -> message_trace::Message {
     trace.message(calls.request_or_response(call))
 }
 

@@ -19,7 +19,7 @@ use message_trace::{
 };
 use rustc_hash::FxHashMap;
 
-use super::{Calls, CandidateParents, LikelyParents};
+use super::{CallId, Calls, CandidateParents, LikelyParents};
 use crate::batches::{TraceBatches, TraceOverview};
 use crate::links::{LinkReader, Links};
 use crate::options::Options;
@@ -84,7 +84,7 @@ pub struct CallWindow<'whole> {
     first: u64,
     calls: &'whole Calls,
     parents: &'whole LikelyParents,
-    own: &'whole [usize],
+    own: &'whole [CallId],
     late: &'whole LateResponses,
     roots: &'whole [TraceRoot],
     cut: &'whole [bool],
@@ -115,7 +115,7 @@ impl CallWindow<'_> {
     }
 
     /// Returns the request and the response of a call of the window.
-    fn messages_of(&self, call: usize) -> [Option<CallMessage>; 2] {
+    fn messages_of(&self, call: CallId) -> [Option<CallMessage>; 2] {
         let seen =
             |row: Option<usize>| row.map(|row| CallMessage::from_row(self.batch, self.first, row));
         let response = seen(self.calls.response(call)).or_else(|| self.late_response(call));
@@ -131,17 +131,17 @@ impl CallWindow<'_> {
     }
 
     /// Returns the response to a call if it lies beyond the window.
-    fn late_response(&self, call: usize) -> Option<CallMessage> {
+    fn late_response(&self, call: CallId) -> Option<CallMessage> {
         let request = self.calls.request(call).filter(|_| self.calls.response(call).is_none())?;
         self.late.late_response(self.first + request as u64)
     }
 
-    fn traced_call(&self, call: usize, [caller, callee]: [usize; 2]) -> TracedCall<'_> {
+    fn traced_call(&self, call: CallId, [caller, callee]: [usize; 2]) -> TracedCall<'_> {
         let (calls, trace) = (self.calls, self.batch);
         let [request, response] = self.messages_of(call);
         let has_request = calls.request(call).is_some();
         let message = trace.message(calls.request_or_response(call));
-        let known = self.parents.of_call(call).filter(|_| !self.cut[call]);
+        let known = self.parents.of_call(call).filter(|_| !self.cut[call.index()]);
         let parent = known.and_then(|parent| parent.call).map(|parent| {
             let [request, response] = self.messages_of(parent);
             ParentCall {
@@ -163,7 +163,7 @@ impl CallWindow<'_> {
             number: self.first + calls.earliest_row(call) as u64,
             parent,
             probability: known.map(|parent| parent.probability),
-            root: self.roots[call],
+            root: self.roots[call.index()],
             caller,
             callee,
             threads: calls.caller_and_callee(trace, call).map(|(_, tid)| tid),
@@ -211,14 +211,15 @@ pub fn for_each_window<E: From<PathError>>(
         known.retain(|call, _| *call >= first);
         let TraceRoots { roots, cut } =
             TraceRoots::from_parents(trace, first, &calls, &parents, &known);
-        let number = |call: usize| first + calls.earliest_row(call) as u64;
-        let own: Vec<usize> = (0..calls.len())
+        let number = |call: CallId| first + calls.earliest_row(call) as u64;
+        let own: Vec<CallId> = calls
+            .iter()
             .filter(|call| {
                 current.own.contains(&calls.earliest_row(*call))
                     && !late.is_late_response(number(*call))
             })
             .collect();
-        known.extend(own.iter().map(|call| (number(*call), roots[*call])));
+        known.extend(own.iter().map(|call| (number(*call), roots[call.index()])));
         let ends = own
             .iter()
             .map(|call| {

@@ -60,10 +60,12 @@ impl<'de> Deserialize<'de> for Algorithm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::{AlgorithmEntry, InferenceInput};
+    use crate::infer::linking::LinkingFlags;
+    use crate::infer::{AlgorithmEntry, InferenceInput, read_flags};
     use crate::links::Links;
     use crate::options::Options;
-    use registry::{EntryHelp, FlagValues, Spec};
+    use clap::Args;
+    use registry::{EntryHelp, Spec};
 
     #[test]
     fn the_error_for_an_unknown_algorithm_lists_the_known_ones() {
@@ -83,7 +85,11 @@ mod tests {
     fn entries_are_complete() {
         assert_eq!(registry::registry_faults(ALGORITHMS), Vec::<String>::new());
         for flag in registry::union_of_flags(ALGORITHMS) {
-            assert!(flag.spec().default.is_none(), "a default would undo the last analysis");
+            assert!(
+                flag.get_default_values().is_empty(),
+                "{}: it would undo the last analysis",
+                flag.get_id()
+            );
         }
     }
 
@@ -92,7 +98,8 @@ mod tests {
         let options = Options { window: 7, iterations: 3, ..Options::default() };
         for entry in ALGORITHMS {
             let mut applied = options.clone();
-            (entry.apply)(&FlagValues::default(), &mut applied);
+            let given = entry.parse_flags(&[]).unwrap();
+            (entry.read_flags)(&given).unwrap().apply_to(&mut applied);
             assert_eq!(applied, options, "{entry:?}");
         }
     }
@@ -111,8 +118,11 @@ mod tests {
                 summary: "takes all as spontaneous",
                 ..EntryHelp::NOTHING
             },
-            flags: &[],
-            entry: AlgorithmEntry { apply: |_, _| {}, begin: || Box::new(Toy) },
+            flags: LinkingFlags::augment_args,
+            entry: AlgorithmEntry {
+                read_flags: read_flags::<LinkingFlags>,
+                begin: || Box::new(Toy),
+            },
         };
         let mut all = ALGORITHMS.to_vec();
         all.push(&TOY);

@@ -13,7 +13,8 @@
 //!   [`node_clocks`], [`offsets`]), with untraced nodes ([`middle`]), jobs out of queues ([`jobs`],
 //!   [`pool`]), processes that were started for a request ([`spawned`], [`process_tree`]), one-way
 //!   messages ([`one_way`]) and work that starts before the message that announces it ([`early`]).
-//!   Tracers may record the request of a call ([`traced`]). Calls of timers are set apart
+//!   Tracers may record the request of a call ([`traced`]), and a call may share rare words with
+//!   its request ([`words`]). Calls of timers are set apart
 //!   ([`timers`]), thread pools are looked for ([`workers`], with recorded [`hand_offs`]),
 //!   processes of one program are pooled ([`together`]), calls are distinguished by their operation
 //!   ([`operation_kinds`]) or by size ([`size_kinds`]), and other properties are derived before
@@ -31,10 +32,10 @@
 //! - **Search** ([`search`]) through the events of a service ([`events`]), part by part
 //!   ([`parts`]): hypotheses ([`beam`], [`states`], [`at_event`], [`continuations`]), probabilities
 //!   ([`lattice`]), and exchanges after it ([`exchanges`]).
-//! - **Links** of all messages ([`message_links`]), with warnings about them ([`doubted`],
-//!   [`heard_last`]). Messages that belong to no call, or to nodes that mostly do not answer, keep
-//!   the links of message linking, unless the connection or call id gives more evidence
-//!   ([`answered_by_another`]).
+//! - **Links** of all messages ([`message_links`]), with what decided them ([`decided`]) and
+//!   warnings about them ([`doubted`], [`heard_last`]). Messages that belong to no call, or to
+//!   nodes that mostly do not answer, keep the links of message linking, unless the connection or
+//!   call id gives more evidence ([`answered_by_another`]).
 
 mod afterwards;
 mod agreement;
@@ -50,6 +51,7 @@ mod beginnings;
 mod connections;
 mod continuations;
 mod correlate;
+mod decided;
 mod density;
 mod discipline;
 mod doubted;
@@ -126,30 +128,31 @@ mod traced;
 mod traced_tests;
 mod trigger;
 mod waits;
+mod words;
+#[cfg(test)]
+mod words_tests;
 mod workers;
 
+use clap::Args;
 use registry::{EntryHelp, Spec};
 
-use super::flags::WINDOW;
-use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference};
+use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference, read_flags};
 use super::input::InferenceInput;
 use crate::links::Links;
 use crate::warnings::{PathWarning, WarningCounts};
 use estimate::LearnedModel;
+use flags::AutoFlags;
 use groundwork::Groundwork;
 use operation_kinds::OperationKinds;
 use services::Services;
 use size_kinds::SizeKinds;
 
-use super::call_links::NONE;
-use super::linking::{ITERATIONS, SPONTANEOUS_DELAY};
-
 /// The registry entry of `auto`.
 pub(super) static ALGORITHM: AlgorithmSpec = Spec {
     about: EntryHelp { name: "auto", summary: "learns each service", ..EntryHelp::NOTHING },
-    flags: &[&flags::WITHOUT, &WINDOW, &SPONTANEOUS_DELAY, &ITERATIONS],
+    flags: AutoFlags::augment_args,
     entry: AlgorithmEntry {
-        apply: flags::apply_flags,
+        read_flags: read_flags::<AutoFlags>,
         begin: || Box::new(AutoAlgorithm::default()),
     },
 };
@@ -167,6 +170,8 @@ struct AutoAlgorithm {
     warning_counts: WarningCounts,
     /// The messages of the last batch with causes known from hand-offs, in order.
     handed_on: Vec<u32>,
+    /// The messages of the last batch with causes that rare words show, in order.
+    by_words: Vec<u32>,
 }
 
 impl Inference for AutoAlgorithm {
@@ -181,11 +186,19 @@ impl Inference for AutoAlgorithm {
         self.handed_on = services.linked_by_handoff(&groundwork.calls);
         input.progress.begin_step("learning services", services.calls());
         let assignments = assign::assign(&services.all, &mut self.models, input.progress);
-        message_links::links(input, &groundwork, &services, &assignments, &mut self.warning_counts)
+        let warnings = &mut self.warning_counts;
+        let links;
+        (links, self.by_words) =
+            message_links::links(input, &groundwork, &services, &assignments, warnings);
+        links
     }
 
     fn messages_linked_by_handoff(&self) -> &[u32] {
         &self.handed_on
+    }
+
+    fn messages_linked_by_words(&self) -> &[u32] {
+        &self.by_words
     }
 
     fn warnings(&self) -> Vec<PathWarning> {

@@ -4,28 +4,74 @@
 //! calls to requests passes them on here, node by node. Only the calls of one node by their
 //! requests are kept.
 
+use out_of_core::id_types;
+
 use super::span::{NodeSpan, OPEN};
-use crate::calls::Calls;
+use crate::calls::{CallId, Calls};
 use crate::tuning::links::call_links::{CALLS_BACK, MAX_PARENTS, MIN_PROBABILITY};
 
-/// Value for a missing request or call.
-pub(super) const NONE: u32 = u32::MAX;
+id_types! {
+    /// Number of a request among those that a node received, by time.
+    pub(super) struct RequestId;
+    /// Number of a call among those that a node made, by time.
+    pub(super) struct MadeCallId;
+}
 
-/// Flag in the number of a call: in place of a request stands the delivery of the call, that is,
-/// its response or only message, with which the node received work.
-pub(super) const DELIVERY: u32 = 1 << 31;
+/// The message with which a node received work: the request of a call or, out of a queue, its
+/// delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub(super) struct WorkItem(u32);
+
+impl WorkItem {
+    /// Flag in the index of a call whose delivery is meant.
+    const DELIVERY: u32 = 1 << 31;
+
+    /// The request of that call.
+    pub(super) const fn request(call: CallId) -> WorkItem {
+        WorkItem(call.index() as u32)
+    }
+
+    /// The delivery of that call: its response or only message.
+    pub(super) const fn delivery(call: CallId) -> WorkItem {
+        WorkItem(call.index() as u32 | WorkItem::DELIVERY)
+    }
+
+    /// Returns whether the item is a delivery.
+    pub(super) const fn is_delivery(self) -> bool {
+        self.0 & WorkItem::DELIVERY != 0
+    }
+
+    /// Returns the call that the item belongs to.
+    pub(super) const fn call(self) -> CallId {
+        CallId::from_index((self.0 & !WorkItem::DELIVERY) as usize)
+    }
+
+    /// Returns the call with this item as its request; `None` for a delivery.
+    pub(super) fn requesting_call(self) -> Option<CallId> {
+        (!self.is_delivery()).then(|| self.call())
+    }
+}
+
+#[cfg(test)]
+impl WorkItem {
+    /// The request of the call with this index.
+    pub(super) const fn request_at(index: usize) -> WorkItem {
+        WorkItem::request(CallId::from_index(index))
+    }
+}
 
 /// The requests that a node received and the calls that it made, each by time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeCalls<'a> {
     /// Times at which the requests were received, and answered.
     pub(super) requests: &'a [NodeSpan],
-    /// The requests as calls of the trace, or marked as [`DELIVERY`].
-    pub(super) request_calls: &'a [u32],
+    /// The requests or deliveries that these are in the trace.
+    pub(super) request_calls: &'a [WorkItem],
     /// Times at which the calls were made, and answered.
     pub(super) calls: &'a [NodeSpan],
     /// The calls, as calls of the trace.
-    pub(super) made_calls: &'a [u32],
+    pub(super) made_calls: &'a [CallId],
 }
 
 /// The calls of a node by the request that each was most likely made for.
@@ -33,44 +79,42 @@ struct CallsByRequest {
     /// Index of the first call of each request, and the end of the last.
     bounds: Vec<u32>,
     /// The calls of each request in the order of time.
-    calls: Vec<u32>,
+    calls: Vec<MadeCallId>,
 }
 
 /// Calls `link` for each message that a node sent, with the message, its possible parents with
 /// their probabilities, and the probability that it has no parent. `shares` returns the requests
-/// that a call may have been made for, including [`NONE`], each with its probability.
-pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
+/// that a call may have been made for, `None` for no request, each with its probability.
+pub(super) fn link_messages<Shares: Iterator<Item = (Option<RequestId>, f64)>>(
     calls: &Calls,
     node: NodeCalls<'_>,
-    shares: impl Fn(usize) -> Shares,
+    shares: impl Fn(MadeCallId) -> Shares,
     mut link: impl FnMut(usize, &[(u32, f64)], f64),
 ) {
     let made = CallsByRequest::new(node, |call| {
-        likeliest_request(shares(call)).map_or(NONE, |(request, _)| request)
+        likeliest_request(shares(call)).map(|(request, _)| request)
     });
+    let mut requests: Vec<(RequestId, f64)> = Vec::new();
     let mut parents: Vec<(u32, f64)> = Vec::new();
-    for call in 0..node.calls.len() {
-        let Some(row) = calls.request(node.made_calls[call] as usize) else { continue };
-        parents.clear();
+    for (call, (made_call, span)) in MadeCallId::ids().zip(node.made_calls.iter().zip(node.calls)) {
+        let Some(row) = calls.request(*made_call) else { continue };
+        requests.clear();
         let mut none = 0.0;
         for (request, share) in shares(call) {
-            match request {
-                NONE => none += share,
-                // A call to the node itself was not made for itself.
-                itself if node.request_calls[itself as usize] == node.made_calls[call] => {
-                    none += share
-                }
-                request => parents.push((request, share)),
+            // A call to the node itself was not made for itself.
+            match request.filter(|request| !node.is_itself(*request, *made_call)) {
+                Some(request) => requests.push((request, share)),
+                None => none += share,
             }
         }
-        parents.sort_by(|one, other| other.1.total_cmp(&one.1));
-        parents.truncate(MAX_PARENTS);
-        parents.retain(|(_, share)| *share >= MIN_PROBABILITY || none < MIN_PROBABILITY);
-        parents.retain_mut(|(request, _)| {
-            let last =
-                made.last_received(calls, node, *request, call as u32, node.calls[call].begin);
-            last.map(|(message, _)| *request = message).is_some()
-        });
+        requests.sort_by(|one, other| other.1.total_cmp(&one.1));
+        requests.truncate(MAX_PARENTS);
+        requests.retain(|(_, share)| *share >= MIN_PROBABILITY || none < MIN_PROBABILITY);
+        parents.clear();
+        parents.extend(requests.iter().filter_map(|(request, share)| {
+            let last = made.last_received(calls, node, *request, Some(call), span.begin);
+            last.map(|(message, _)| (message, *share))
+        }));
         // The remaining parents share the probability of those left out.
         let sum: f64 = parents.iter().map(|(_, share)| share).sum();
         let caused = if sum > 0.0 { (1.0 - none).clamp(0.0, 1.0) } else { 0.0 };
@@ -78,12 +122,11 @@ pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
         parents.retain(|(_, share)| *share > 0.0);
         link(row, &parents, 1.0 - caused);
     }
-    for (request, span) in node.requests.iter().enumerate() {
+    for (request, (item, span)) in
+        RequestId::ids().zip(node.request_calls.iter().zip(node.requests))
+    {
         // No response to a delivery is expected.
-        if node.request_calls[request] & DELIVERY != 0 {
-            continue;
-        }
-        let call = node.request_calls[request] as usize;
+        let Some(call) = item.requesting_call() else { continue };
         let (Some(asked), Some(answer)) = (calls.request(call), calls.response(call)) else {
             continue;
         };
@@ -91,10 +134,9 @@ pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
             continue;
         }
         parents.clear();
-        match made.last_received(calls, node, request as u32, NONE, span.end) {
-            Some((row, of)) if of != NONE => {
-                let sure =
-                    likeliest_request(shares(of as usize)).map_or(1.0, |(_, share)| share.min(1.0));
+        match made.last_received(calls, node, request, None, span.end) {
+            Some((row, Some(of))) => {
+                let sure = likeliest_request(shares(of)).map_or(1.0, |(_, share)| share.min(1.0));
                 parents.extend([(row, sure), (asked as u32, 1.0 - sure)]);
             }
             _ => parents.push((asked as u32, 1.0)),
@@ -105,62 +147,74 @@ pub(super) fn link_messages<Shares: Iterator<Item = (u32, f64)>>(
 }
 
 /// The request that a call was most likely made for, unless it was likelier made for none.
-fn likeliest_request(shares: impl Iterator<Item = (u32, f64)>) -> Option<(u32, f64)> {
-    shares.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(request, _)| *request != NONE)
+fn likeliest_request(
+    shares: impl Iterator<Item = (Option<RequestId>, f64)>,
+) -> Option<(RequestId, f64)> {
+    let likeliest = shares.max_by(|one, other| one.1.total_cmp(&other.1));
+    likeliest.and_then(|(request, share)| Some((request?, share)))
 }
 
 /// The last calls for a request, as far as they are examined.
-pub(super) fn recent_calls(made: &[u32]) -> &[u32] {
+pub(super) fn recent_calls(made: &[MadeCallId]) -> &[MadeCallId] {
     made.split_at(made.len().saturating_sub(CALLS_BACK)).1
 }
 
+impl NodeCalls<'_> {
+    /// Returns whether the request and the call are the two ends of one call that the node makes to
+    /// itself.
+    fn is_itself(&self, request: RequestId, call: CallId) -> bool {
+        self.request_calls[request.index()].requesting_call() == Some(call)
+    }
+}
+
 impl CallsByRequest {
-    /// Groups the calls by `owner`, the request of a call, or [`NONE`].
-    fn new(node: NodeCalls<'_>, owner: impl Fn(usize) -> u32) -> CallsByRequest {
-        let owner: Vec<u32> = (0..node.calls.len()).map(owner).collect();
+    /// Groups the calls by `owner`, the request of a call.
+    fn new(node: NodeCalls<'_>, owner: impl Fn(MadeCallId) -> Option<RequestId>) -> CallsByRequest {
+        let owner: Vec<Option<RequestId>> =
+            MadeCallId::ids().take(node.calls.len()).map(owner).collect();
         let mut bounds = vec![0; node.requests.len() + 1];
-        let owned = || owner.iter().enumerate().filter(|(_, request)| **request != NONE);
-        owned().for_each(|(_, request)| bounds[*request as usize + 1] += 1);
+        let owned = || MadeCallId::ids().zip(&owner).filter_map(|(call, of)| Some((call, (*of)?)));
+        owned().for_each(|(_, request)| bounds[request.index() + 1] += 1);
         (1..bounds.len()).for_each(|at| bounds[at] += bounds[at - 1]);
-        let mut calls = vec![0; owned().count()];
+        let mut calls: Vec<MadeCallId> = MadeCallId::ids().take(owned().count()).collect();
         let mut next = bounds.clone();
         for (call, request) in owned() {
-            let slot = &mut next[*request as usize];
-            calls[*slot as usize] = call as u32;
+            let slot = &mut next[request.index()];
+            calls[*slot as usize] = call;
             *slot += 1;
         }
         CallsByRequest { bounds, calls }
     }
 
     /// The message that was received last for a request until a time, considering calls before
-    /// `before`, and the call that it responds to. A call to the node itself is not for its own
-    /// request.
+    /// `before` if that is given, and the call that it responds to. A call to the node itself is
+    /// not for its own request.
     fn last_received(
         &self,
         calls: &Calls,
         node: NodeCalls<'_>,
-        request: u32,
-        before: u32,
+        request: RequestId,
+        before: Option<MadeCallId>,
         time: i64,
-    ) -> Option<(u32, u32)> {
+    ) -> Option<(u32, Option<MadeCallId>)> {
         let [first, end] =
-            [request as usize, request as usize + 1].map(|at| self.bounds[at] as usize);
+            [request.index(), request.index() + 1].map(|at| self.bounds[at] as usize);
         let made = &self.calls[first..end];
-        let made = &made[..made.partition_point(|call| *call < before)];
-        let own = node.request_calls[request as usize];
+        let count = before.map_or(made.len(), |before| made.partition_point(|call| *call < before));
+        let made = &made[..count];
+        let own = node.request_calls[request.index()];
+        let ended = recent_calls(made).iter().filter(|call| node.calls[call.index()].end <= time);
         let ended =
-            recent_calls(made).iter().filter(|call| node.calls[**call as usize].end <= time);
-        let ended = ended.filter(|call| node.made_calls[**call as usize] != own);
-        let response = ended.max_by_key(|call| node.calls[**call as usize].end).and_then(|call| {
-            Some((calls.response(node.made_calls[*call as usize] as usize)?, *call))
-        });
+            ended.filter(|call| Some(node.made_calls[call.index()]) != own.requesting_call());
+        let response = ended
+            .max_by_key(|call| node.calls[call.index()].end)
+            .and_then(|call| Some((calls.response(node.made_calls[call.index()])?, *call)));
         match response {
-            Some((row, call)) => Some((row as u32, call)),
-            None if own & DELIVERY != 0 => {
-                let call = (own & !DELIVERY) as usize;
-                Some((calls.response(call).or(calls.request(call))? as u32, NONE))
+            Some((row, call)) => Some((row as u32, Some(call))),
+            None => {
+                let delivery = calls.response(own.call()).filter(|_| own.is_delivery());
+                Some((delivery.or(calls.request(own.call()))? as u32, None))
             }
-            None => Some((calls.request(own as usize)? as u32, NONE)),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Links of one node, in handwritten traces.
 
+use message_trace::Message;
+
 use super::*;
 use crate::fixture::Fixture;
 use crate::links::Links;
@@ -11,7 +13,7 @@ type Call<'a> = (&'a str, &'a str, [i64; 2], [i64; 2]);
 fn links(
     requests: &[Call<'_>],
     made: &[Call<'_>],
-    shares: &[&[(u32, f64)]],
+    shares: &[&[(Option<usize>, f64)]],
 ) -> (Links, Vec<String>) {
     let mut fixture = Fixture::new();
     for (flow, (from, to, sent, received)) in requests.iter().chain(made).enumerate() {
@@ -22,14 +24,16 @@ fn links(
     let calls = Calls::from_trace(&trace);
     // The call of the trace for the number of its flow.
     let of = |flow: usize| {
-        let of = |call: &usize| {
-            calls.request(*call).map(|row| trace.message(row).flow) == Some(flow as i64)
+        let of = |call: &CallId| {
+            let of = calls.request(*call).map(|row| trace.flow(row).number());
+            of == Some(flow as i64)
         };
-        (0..calls.len()).find(of).unwrap() as u32
+        calls.iter().find(of).unwrap()
     };
     let span = |[begin, end]: [i64; 2]| NodeSpan { begin, end, kind: 0 };
-    let request_calls: Vec<u32> = (0..requests.len()).map(of).collect();
-    let made_calls: Vec<u32> = (requests.len()..requests.len() + made.len()).map(of).collect();
+    let request_calls: Vec<WorkItem> =
+        (0..requests.len()).map(|flow| WorkItem::request(of(flow))).collect();
+    let made_calls: Vec<CallId> = (requests.len()..requests.len() + made.len()).map(of).collect();
     let node = NodeCalls {
         requests: &requests.iter().map(|call| span(call.3)).collect::<Vec<_>>(),
         request_calls: &request_calls,
@@ -40,14 +44,17 @@ fn links(
     super::link_messages(
         &calls,
         node,
-        |call| shares[call].iter().copied(),
+        |call| {
+            let shares = shares[call.index()].iter();
+            shares.map(|(request, share)| (request.map(RequestId::from_index), *share))
+        },
         |message, parents, spontaneous| {
             links.set_parents(message, parents, spontaneous);
         },
     );
     let name = |node: message_trace::NodeId| trace.nodes.0[node.index()].command.clone();
-    let names =
-        trace.messages().map(|m| format!("{}{}{}", name(m.src), name(m.dst), m.flow)).collect();
+    let name = |m: Message| format!("{}{}{}", name(m.src), name(m.dst), m.flow.number());
+    let names = trace.messages().map(name).collect();
     (links, names)
 }
 
@@ -67,7 +74,7 @@ fn the_parent_is_the_last_message_received_for_the_same_request() {
         ("w", "e", [25, 60], [26, 59]),
         ("w", "f", [70, 80], [71, 79]),
     ];
-    let found = links(&[REQUEST], &made, &[&[(0, 1.0)][..]; 3]);
+    let found = links(&[REQUEST], &made, &[&[(Some(0), 1.0)][..]; 3]);
     assert_eq!(parents(&found, "wd1"), [("cw0".to_owned(), 1.0)]);
     assert_eq!(parents(&found, "we2"), [("cw0".to_owned(), 1.0)]);
     assert_eq!(parents(&found, "wf3"), [("ew2".to_owned(), 1.0)]);
@@ -78,7 +85,7 @@ fn the_parent_is_the_last_message_received_for_the_same_request() {
 
 #[test]
 fn a_response_that_comes_after_the_nodes_own_is_not_its_cause() {
-    let found = links(&[REQUEST], &[("w", "d", [20, 105], [21, 104])], &[&[(0, 1.0)]]);
+    let found = links(&[REQUEST], &[("w", "d", [20, 105], [21, 104])], &[&[(Some(0), 1.0)]]);
     assert_eq!(parents(&found, "wc0"), [("cw0".to_owned(), 1.0)]);
 }
 
@@ -86,8 +93,8 @@ fn a_response_that_comes_after_the_nodes_own_is_not_its_cause() {
 fn links_have_the_probabilities_of_the_calls() {
     let requests = [REQUEST, ("c", "w", [1, 120], [11, 110])];
     let made = [("w", "d", [20, 30], [21, 29]), ("w", "e", [40, 50], [41, 49])];
-    let shares: [&[(u32, f64)]; 2] =
-        [&[(1, 0.25), (0, 0.5), (NONE, 0.25)], &[(0, 0.75), (1, 0.25)]];
+    let shares: [&[(Option<usize>, f64)]; 2] =
+        [&[(Some(1), 0.25), (Some(0), 0.5), (None, 0.25)], &[(Some(0), 0.75), (Some(1), 0.25)]];
     let found = links(&requests, &made, &shares);
     assert_eq!(parents(&found, "wd2"), [("cw0".to_owned(), 0.5), ("cw1".to_owned(), 0.25)]);
     // The last message before for the first request is the response of d, which was most likely
@@ -104,11 +111,11 @@ fn negligible_probabilities_are_shared_by_the_rest() {
     let found = links(
         &requests,
         &[("w", "d", [20, 30], [21, 29])],
-        &[&[(0, 0.6), (1, 0.004), (NONE, 0.396)]],
+        &[&[(Some(0), 0.6), (Some(1), 0.004), (None, 0.396)]],
     );
     let [(parent, share)] = &parents(&found, "wd2")[..] else { panic!("one parent") };
     assert_eq!(parent, "cw0");
     assert!((share - 0.604).abs() < 1e-12);
-    let none = links(&requests, &[("w", "d", [20, 30], [21, 29])], &[&[(NONE, 1.0)]]);
+    let none = links(&requests, &[("w", "d", [20, 30], [21, 29])], &[&[(None, 1.0)]]);
     assert_eq!(parents(&none, "wd2"), []);
 }

@@ -29,13 +29,14 @@ mod tests;
 mod time_step;
 mod undesirable;
 
+use clap::Args;
 use registry::{EntryHelp, Spec};
 
-use super::flags::WINDOW;
-use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference};
+use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference, read_flags};
 use super::input::InferenceInput;
 use crate::links::Links;
 pub use delays::{DelayEdge, DelayGraph};
+use flags::ConvolutionFlags;
 pub use graph::{GraphEdge, GraphPath, GraphVertex, PathGraph};
 use search::PathSearch;
 use sites::SiteMessages;
@@ -43,16 +44,11 @@ use sites::SiteMessages;
 /// The registry entry of the convolution algorithm.
 pub(super) static ALGORITHM: AlgorithmSpec = Spec {
     about: EntryHelp { name: "convolution", summary: "Project 5", ..EntryHelp::NOTHING },
-    flags: &[
-        &WINDOW,
-        &flags::TIME_STEP,
-        &flags::SPIKE,
-        &flags::BETWEEN_SPIKES,
-        &flags::VARIATION,
-        &flags::LEAST_MESSAGES,
-        &flags::LEAST_SHARE,
-    ],
-    entry: AlgorithmEntry { apply: flags::apply_flags, begin: || Box::new(ConvolutionAlgorithm) },
+    flags: ConvolutionFlags::augment_args,
+    entry: AlgorithmEntry {
+        read_flags: read_flags::<ConvolutionFlags>,
+        begin: || Box::new(ConvolutionAlgorithm),
+    },
 };
 
 /// The convolution algorithm.

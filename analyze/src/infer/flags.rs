@@ -2,22 +2,29 @@
 
 use std::time::Duration;
 
-use registry::{Flag, FlagValues, values};
+use clap::Args;
+use registry::{ShownDefault, values};
 
 use crate::options::Options;
 
-/// The longest delay between cause and effect.
-pub(super) static WINDOW: Flag<Duration> = Flag::text(
-    "window",
-    "TIME",
-    values::parse_duration,
-    "The longest delay between a message and its effect",
-)
-.shows_default(|| values::show_nanoseconds(Options::default().window));
+/// `--window TIME`: the longest delay between cause and effect.
+#[derive(Debug, Args)]
+pub(super) struct WindowFlag {
+    /// The longest delay between a message and its effect
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = values::parse_duration,
+        add = ShownDefault::new(values::show_nanoseconds(Options::default().window))
+    )]
+    window: Option<Duration>,
+}
 
-/// Sets the window of `options` if the user gave the flag.
-pub(super) fn set_window(given: &FlagValues, options: &mut Options) {
-    options.window = given.get(&WINDOW).map_or(options.window, to_nanoseconds);
+impl WindowFlag {
+    /// Sets the window of `options` if the user gave the flag.
+    pub(super) fn apply_to(&self, options: &mut Options) {
+        options.window = self.window.map_or(options.window, to_nanoseconds);
+    }
 }
 
 /// A time span of the command line, which is at most a year.

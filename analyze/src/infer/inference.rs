@@ -1,7 +1,10 @@
 //! The interface of an algorithm: its description ([`AlgorithmSpec`]) and its code
 //! ([`Inference`]).
 
-use registry::{FlagValues, Spec};
+use std::fmt::Debug;
+
+use clap::{ArgMatches, Error, FromArgMatches};
+use registry::Spec;
 
 use super::input::InferenceInput;
 use crate::links::Links;
@@ -14,10 +17,27 @@ pub type AlgorithmSpec = Spec<AlgorithmEntry>;
 /// The part of a registry entry that only algorithms have.
 #[derive(Clone, Copy)]
 pub struct AlgorithmEntry {
-    /// Sets the options of the flags that were given; the others are unchanged.
-    pub apply: fn(&FlagValues, &mut Options),
+    /// Reads the flags that were given: [`read_flags`] of the type that declares them.
+    pub read_flags: fn(&ArgMatches) -> Result<Box<dyn AlgorithmFlags>, Error>,
     /// Begins an inference without prior knowledge.
     pub begin: fn() -> Box<dyn Inference>,
+}
+
+/// The values of an algorithm's flags.
+pub trait AlgorithmFlags: Debug + Send + Sync {
+    /// Sets the options of the flags that were given; the others are unchanged.
+    fn apply_to(&self, options: &mut Options);
+}
+
+/// Reads the flags that `F` declares.
+///
+/// # Errors
+/// When `given` is the command line of a command without these flags.
+pub fn read_flags<F>(given: &ArgMatches) -> Result<Box<dyn AlgorithmFlags>, Error>
+where
+    F: AlgorithmFlags + FromArgMatches + 'static,
+{
+    Ok(Box::new(F::from_arg_matches(given)?))
 }
 
 /// The algorithm by which options refer to the entry.
@@ -41,6 +61,11 @@ pub trait Inference {
 
     /// The messages of the last batch with causes known from hand-offs between threads, in order.
     fn messages_linked_by_handoff(&self) -> &[u32] {
+        &[]
+    }
+
+    /// The messages of the last batch with causes that rare words show, in order.
+    fn messages_linked_by_words(&self) -> &[u32] {
         &[]
     }
 

@@ -17,20 +17,21 @@ mod untraced;
 
 use std::convert::Infallible;
 
+use clap::Args;
 use message_trace::Progress;
 use out_of_core::workers::run_in_order;
 use registry::{EntryHelp, Spec};
 
-use super::flags::WINDOW;
-use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference};
+use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference, read_flags};
 use super::input::InferenceInput;
 use super::traced_links;
+use super::words::WordLinks;
 use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
 use crate::tuning::linking::DEPARTURES_AT_ONCE;
 use delay::{DelaySums, IterationWeights};
-pub(super) use flags::{ITERATIONS, SPONTANEOUS_DELAY, apply_flags};
+pub(super) use flags::LinkingFlags;
 use out_of_core::workers;
 use places::PlaceEvents;
 pub(super) use untraced::RoundTrips;
@@ -38,8 +39,11 @@ pub(super) use untraced::RoundTrips;
 /// The registry entry of message linking.
 pub(super) static ALGORITHM: AlgorithmSpec = Spec {
     about: EntryHelp { name: "linking", summary: "WAP5", ..EntryHelp::NOTHING },
-    flags: &[&WINDOW, &flags::SPONTANEOUS_DELAY, &flags::ITERATIONS],
-    entry: AlgorithmEntry { apply: apply_flags, begin: || Box::new(LinkingAlgorithm) },
+    flags: LinkingFlags::augment_args,
+    entry: AlgorithmEntry {
+        read_flags: read_flags::<LinkingFlags>,
+        begin: || Box::new(LinkingAlgorithm),
+    },
 };
 
 /// The message linking algorithm.
@@ -48,6 +52,17 @@ pub(super) struct LinkingAlgorithm;
 
 impl Inference for LinkingAlgorithm {
     fn infer_links(&mut self, input: &InferenceInput<'_>) -> Links {
+        LinkingAlgorithm::link_messages(input, &WordLinks::from_input(input))
+    }
+
+    fn looks_for_calls(&self) -> bool {
+        false
+    }
+}
+
+impl LinkingAlgorithm {
+    /// The links of all messages, with their causes by rare words.
+    pub(super) fn link_messages(input: &InferenceInput<'_>, words: &WordLinks) -> Links {
         let InferenceInput { trace, naming, options, progress, .. } = *input;
         let places = PlaceEvents::from_trace(trace, naming, options);
         let departures = places.departure_count();
@@ -82,12 +97,9 @@ impl Inference for LinkingAlgorithm {
                 found.copy_to(&mut links);
                 Ok(())
             });
+        words.link_all(&mut links);
         traced_links::link_by_trace_ids(input, &mut links);
         links
-    }
-
-    fn looks_for_calls(&self) -> bool {
-        false
     }
 }
 

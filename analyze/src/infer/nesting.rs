@@ -22,13 +22,15 @@ mod windows;
 use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use clap::Args;
 use registry::{EntryHelp, Spec};
 
-use super::call_links::{self, NONE};
-use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference};
+use super::call_links::{self, MadeCallId};
+use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference, read_flags};
 use super::input::InferenceInput;
 use crate::calls::Calls;
 use crate::links::Links;
+use flags::NestingFlags;
 use out_of_core::workers;
 
 /// The registry entry of the nesting algorithm.
@@ -38,9 +40,15 @@ pub(super) static ALGORITHM: AlgorithmSpec = Spec {
         summary: "Project 5, for calls and their returns",
         ..EntryHelp::NOTHING
     },
-    flags: &[&flags::SKEW_WINDOW, &flags::SMOOTHING, &flags::PENALTIES, &flags::SCOREBOARD_WINDOW],
-    entry: AlgorithmEntry { apply: flags::apply_flags, begin: || Box::new(NestingAlgorithm) },
+    flags: NestingFlags::augment_args,
+    entry: AlgorithmEntry {
+        read_flags: read_flags::<NestingFlags>,
+        begin: || Box::new(NestingAlgorithm),
+    },
 };
+
+/// Row of a missing message.
+const NONE: u32 = u32::MAX;
 
 /// The nesting algorithm.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,7 +73,7 @@ impl Inference for NestingAlgorithm {
             &mut nodes,
             |node| node.children.len() + node.parents.len(),
             |node, (): &mut ()| {
-                let shares = |child: usize| iter::once((node.chosen[child], 1.0));
+                let shares = |child: MadeCallId| iter::once((node.chosen[child.index()], 1.0));
                 call_links::link_messages(
                     &calls,
                     node.node_calls(),

@@ -5,9 +5,10 @@ use message_trace::table::columns::BatchColumns;
 use message_trace::table::{self, TableBatches};
 use message_trace::{DataPath, PathError};
 
+use crate::call_evidence::CallEvidence;
 use crate::links::Links;
 
-type LinkRow = (i64, Option<i64>, f64);
+type LinkRow = (i64, Option<i64>, f64, Option<CallEvidence>);
 
 /// The links of a table, child by child.
 pub(crate) struct LinkReader {
@@ -53,11 +54,12 @@ impl LinkReader {
                 return Err(PathError::malformed(&self.path, why));
             }
             parents.clear();
-            let mut spontaneous = 0.0;
-            while let Some((_, parent, probability)) =
+            let (mut spontaneous, mut evidence) = (0.0, None);
+            while let Some((_, parent, probability, decided)) =
                 self.peek_row()?.filter(|(of, ..)| *of == child)
             {
                 self.rows.next();
+                evidence = decided;
                 let Some(parent) = parent else {
                     spontaneous = probability;
                     continue;
@@ -73,7 +75,9 @@ impl LinkReader {
                 parents.push((here, probability));
             }
             links.add_message();
-            links.set_parents(links.message_count() - 1, &parents, spontaneous);
+            let added = links.message_count() - 1;
+            links.set_parents(added, &parents, spontaneous);
+            links.set_evidence(added, evidence);
             self.next += 1;
         }
         if let Some((child, ..)) = self.peek_row()?.filter(|(child, ..)| *child < 0) {
@@ -93,13 +97,17 @@ impl LinkReader {
             let table = BatchColumns::new(&self.path, &batch);
             let (children, parents) = (table.int64_column("child")?, table.int64_column("parent")?);
             let probabilities = table.float64_column("probability")?;
+            // Tables of older versions have no evidence.
+            let evidence = table.texts_if_any("evidence")?;
             let rows: Result<Vec<LinkRow>, PathError> = (0..batch.num_rows())
                 .map(|row| {
                     let child = table.required_value("child", children[row])?;
+                    let decided = evidence.as_ref().and_then(|all| all[row]);
                     Ok((
                         child,
                         parents[row],
                         table.required_value("probability", probabilities[row])?,
+                        decided.and_then(CallEvidence::from_name),
                     ))
                 })
                 .collect();

@@ -1,17 +1,21 @@
-//! Writer of `links.parquet`: child i64, parent i64 (null: spontaneous), probability f64; a row per
-//! candidate, by child.
+//! Writer of `links.parquet`: child i64, parent i64 (null: spontaneous), probability f64, evidence
+//! text (what decided the parents of a call; null for other messages); a row per candidate, by
+//! child.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array};
+use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, StringArray};
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::table::columns::{self, nullable_field, required_field};
+use message_trace::table::columns::{
+    self, dictionary_type, keyed_array, nullable_field, required_field,
+};
 use message_trace::table::{ColumnEncoding, RowGroupWriter};
 use message_trace::{DataPath, PathError};
 use out_of_core::workers::run_in_order;
 
 use super::reader::LinkReader;
+use crate::call_evidence::CallEvidence;
 use crate::links::Links;
 use crate::tuning::links::writer::{CHILDREN_AT_ONCE, ROWS_AT_ONCE};
 use out_of_core::workers;
@@ -21,6 +25,7 @@ fn link_schema() -> SchemaRef {
         required_field("child", DataType::Int64),
         nullable_field("parent", DataType::Int64),
         required_field("probability", DataType::Float64),
+        nullable_field("evidence", dictionary_type()),
     ])
 }
 
@@ -37,6 +42,7 @@ impl LinkWriter {
     pub(crate) fn create(path: &DataPath) -> Result<LinkWriter, PathError> {
         let stored = |column: &str| match column {
             "probability" => ColumnEncoding::Bytewise,
+            "evidence" => ColumnEncoding::Once,
             _ => ColumnEncoding::Differences,
         };
         Ok(LinkWriter { table: RowGroupWriter::create(path, link_schema(), stored)? })
@@ -90,6 +96,8 @@ struct LinkRows {
     parent: Vec<i64>,
     has_parent: Vec<bool>,
     probability: Vec<f64>,
+    /// The places of the evidence among all kinds.
+    evidence: Vec<Option<i32>>,
 }
 
 impl LinkRows {
@@ -109,13 +117,16 @@ impl LinkRows {
             self.probability.push(spontaneous);
         }
         self.child.resize(self.parent.len(), first + child as i64);
+        self.evidence.resize(self.parent.len(), links.evidence(child).map(|of| of as i32));
     }
 
-    fn into_arrays(self) -> [ArrayRef; 3] {
+    fn into_arrays(self) -> [ArrayRef; 4] {
+        let kinds = StringArray::from_iter_values(CallEvidence::ALL.map(CallEvidence::name));
         [
             Arc::new(Int64Array::from(self.child)),
             Arc::new(Int64Array::new(self.parent.into(), Some(self.has_parent.into()))),
             Arc::new(Float64Array::from(self.probability)),
+            keyed_array(Int32Array::from(self.evidence), kinds),
         ]
     }
 }
@@ -154,6 +165,8 @@ mod tests {
         let mut links = Links::spontaneous_only(3);
         links.set_parents(1, &[(0, 0.9)], 0.1);
         links.set_parents(2, &[(1, 0.75), (0, 0.25)], 0.0);
+        links.set_evidence(1, Some(CallEvidence::Words));
+        links.set_evidence(2, Some(CallEvidence::Inferred));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.parquet");
         links.write(&path).unwrap();
@@ -163,5 +176,21 @@ mod tests {
         let gap = columns::build_batch(&path, &link_schema(), rows.into_arrays().to_vec()).unwrap();
         table::write_batches(&path, link_schema(), [gap]).unwrap();
         assert!(Links::read(&path).unwrap_err().to_string().contains("child 2"));
+    }
+
+    #[test]
+    fn a_table_of_an_older_version_has_no_evidence() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("links.parquet");
+        let mut links = Links::spontaneous_only(2);
+        links.set_parents(1, &[(0, 1.0)], 0.0);
+        let fields = link_schema().fields().iter().take(3).cloned().collect::<Vec<_>>();
+        let schema = columns::build_schema(fields.iter().map(|field| field.as_ref().clone()));
+        let mut rows = LinkRows::default();
+        [0, 1].into_iter().for_each(|child| rows.push(&links, child, 0));
+        let arrays = rows.into_arrays()[..3].to_vec();
+        let batch = columns::build_batch(&path, &schema, arrays).unwrap();
+        table::write_batches(&path, schema, [batch]).unwrap();
+        assert_eq!(Links::read(&path).unwrap(), links);
     }
 }

@@ -1,7 +1,9 @@
 use super::*;
 use crate::naming::Naming;
 use crate::options::Options;
-use message_trace::{EndPair, FROM_ACCEPTING, NodeEnd, NodeGrain, NodeList, TransportProtocol};
+use message_trace::{
+    EndPair, FROM_ACCEPTING, FlowId, NodeEnd, NodeGrain, NodeList, TransportProtocol,
+};
 
 /// Nodes by host, process, command and whether they were traced.
 type NodeRow = (&'static str, Option<i32>, &'static str, bool);
@@ -33,9 +35,10 @@ fn trace(nodes: &[NodeRow], asked: &[(usize, usize, &str, &str)]) -> MessageTrac
                 dst: NodeEnd::new(dst, dst_endpoint),
                 protocol: TransportProtocol::Tcp,
             };
+            let flow = FlowId::from_number(time);
             let message = Message {
                 bytes: 1,
-                ..Message::between_ends(ends, time, direction).with_times(sent, received)
+                ..Message::between_ends(ends, flow, direction).with_times(sent, received)
             };
             trace.push(&message, None);
         }

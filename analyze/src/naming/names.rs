@@ -11,9 +11,14 @@ use super::node_identity::NodeIdentity;
 use super::role_names::is_host;
 use super::roles::ServerRoles;
 
-/// Smallest thread id that stands for a goroutine; the goroutine's number is the excess over it
-/// (docs/log-format.md).
+/// Smallest thread id that stands for a goroutine or another context of execution; its number is
+/// the excess over it (docs/log-format.md).
 const FIRST_GOROUTINE: i32 = 1 << 30;
+
+/// Returns whether a thread id stands for a context of execution, such as a goroutine.
+pub(crate) fn is_context(tid: i32) -> bool {
+    tid >= FIRST_GOROUTINE
+}
 
 /// Returns the name of a process, or of its thread `tid`, at `grain`; with its host if `with_host`
 /// is set because the name alone would be ambiguous.

@@ -4,7 +4,7 @@
 //!
 //! 1. the name by a `role` rule of the user;
 //! 2. `CLIENT`, for nodes that only make calls and have no known program;
-//! 3. the user's name of the program or, if a node is no program, of the host;
+//! 3. the user's name of the program or, if a node is not a program, of the host;
 //! 4. the program; for a host as a whole, the programs that serve there;
 //! 5. for a node known by an address only, the port: `any:443`;
 //! 6. the name of the host, without the number at its end if several have the rest in common.

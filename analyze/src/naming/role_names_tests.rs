@@ -48,7 +48,7 @@ fn a_role_is_the_program_at_every_grain() {
     ];
     let trace = trace(&[], &pairs);
     for grain in NodeGrain::ALL {
-        // A host that only makes calls is no program.
+        // A host that only makes calls is not a program.
         let client = if grain == NodeGrain::Host { "CLIENT" } else { "load" };
         let expected = [format!("{client}:* > nginx:80"), "nginx:* > app:80".to_owned()];
         assert_eq!(

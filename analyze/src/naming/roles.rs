@@ -26,7 +26,7 @@ pub(super) struct ServerRoles {
 impl ServerRoles {
     /// Finds the roles of the nodes of `trace`. A node is a server if it ever uses a fixed port of
     /// its own; with `grain` host a host is a node, and otherwise a process is, since a thread that
-    /// only makes calls is no client within its process.
+    /// only makes calls is not a client within its process.
     pub(super) fn from_trace(
         trace: &MessageTrace,
         known: &[NodeIdentity],
@@ -97,7 +97,7 @@ impl ServerRoles {
     fn count_datagram_peers(&mut self, trace: &MessageTrace, many: usize) {
         let mut pairs: FxHashSet<(HostEndpoint, HostEndpoint)> = FxHashSet::default();
         let mut peers: FxHashMap<HostEndpoint, usize> = FxHashMap::default();
-        // An unknown name is no port with many peers.
+        // An endpoint without a known name is not one port, however many peers it has.
         let nameless = trace.endpoint_id(&Endpoint::Other(String::new()));
         for message in trace.messages().filter(|message| !message.protocol.has_connections()) {
             let src = self.host_endpoint(message.src, message.src_endpoint);

@@ -192,7 +192,7 @@ impl BoundProcesses {
     }
 
     /// Returns whether the fragment of the name is the id of a process that is bound to it; `None`
-    /// if the fragment is no number, or no bound process is known.
+    /// if the fragment is not a number, or no bound process is known.
     fn is_pid(&self, name: EndpointId, part: &NameFragment<'_>) -> Option<bool> {
         let number = part.as_number()?;
         let pids = self.of.get(&name).filter(|pids| !pids.is_empty())?;

@@ -1,4 +1,4 @@
-use message_trace::{EndPair, FROM_CONNECTING, Message, NodeEnd, TransportProtocol};
+use message_trace::{EndPair, FROM_CONNECTING, FlowId, Message, NodeEnd, TransportProtocol};
 use proptest::prelude::*;
 
 use super::*;
@@ -36,7 +36,8 @@ fn serve(trace: &mut MessageTrace, name: &str, pid: Option<i32>, parent_pid: Opt
         dst: NodeEnd::new(dst, to),
         protocol: TransportProtocol::UnixStream,
     };
-    trace.push(&Message::between_ends(ends, trace.len() as i64, FROM_CONNECTING), None);
+    let flow = FlowId::from_number(trace.len() as i64);
+    trace.push(&Message::between_ends(ends, flow, FROM_CONNECTING), None);
 }
 
 fn stable_names(trace: &MessageTrace, names: &[&str]) -> Vec<String> {

@@ -7,7 +7,7 @@
 //! each for a short time. Services of one program name on one host, each at a port of its own, are
 //! called again and again.
 
-use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
+use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, FlowId, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
 use super::host_endpoint::HostEndpoint;
@@ -16,10 +16,10 @@ use crate::tuning::naming::{MAX_CONNECTIONS, MAX_TIME_SHARE, MIN_PORTS, PASSING_
 /// The connections that were accepted at an endpoint: each with the times of its first and its last
 /// message. Of more than [`MAX_CONNECTIONS`] one more is kept.
 #[derive(Default)]
-struct AcceptedConnections(Vec<(i64, [i64; 2])>);
+struct AcceptedConnections(Vec<(FlowId, [i64; 2])>);
 
 impl AcceptedConnections {
-    fn add_message(&mut self, flow: i64, time: i64) {
+    fn add_message(&mut self, flow: FlowId, time: i64) {
         let known = self.0.iter_mut().find(|(other, _)| *other == flow);
         if let Some((_, [first, last])) = known {
             (*first, *last) = (time.min(*first), time.max(*last));
@@ -32,7 +32,7 @@ impl AcceptedConnections {
     /// nanoseconds.
     fn is_transient(&self, most: f64) -> bool {
         let short =
-            |(_, [first, last]): &(i64, [i64; 2])| last.saturating_sub(*first) as f64 <= most;
+            |(_, [first, last]): &(FlowId, [i64; 2])| last.saturating_sub(*first) as f64 <= most;
         self.0.len() <= MAX_CONNECTIONS && self.0.iter().all(short)
     }
 }

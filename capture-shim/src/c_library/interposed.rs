@@ -196,6 +196,9 @@ macro_rules! interposed {
                     (child: *mut c_int, path: *const c_char, actions: *const c_void,
                      attributes: *const c_void, arguments: *const *const c_char,
                      environment: *const *const c_char) -> c_int => programs::pidfd_spawn;
+                system: (command: *const c_char) -> c_int => processes::system;
+                wordexp: (words: *const c_char, expanded: *mut c_void, flags: c_int) -> c_int
+                    => processes::wordexp;
                 clone | __clone:
                     (entry: *const c_void, stack: *mut c_void, flags: c_int, argument: *mut c_void,
                      parent: *mut c_void, tls: *mut c_void, child: *mut c_void) -> c_int
@@ -251,34 +254,34 @@ macro_rules! interposed {
                 // earlier one with the same number, which was closed unseen.
                 open | open64 | __open | __open64:
                     (path: *const c_char, flags: c_int, mode: c_uint) -> c_int
-                    => new_descriptors::made();
+                    => new_descriptors::note();
                 openat | openat64:
                     (directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int
-                    => new_descriptors::made();
+                    => new_descriptors::note();
                 __open_2 | __open64_2: (path: *const c_char, flags: c_int) -> c_int
-                    => new_descriptors::made();
+                    => new_descriptors::note();
                 __openat_2 | __openat64_2:
                     (directory: c_int, path: *const c_char, flags: c_int) -> c_int
-                    => new_descriptors::made();
+                    => new_descriptors::note();
                 creat | creat64: (path: *const c_char, mode: c_uint) -> c_int
-                    => new_descriptors::made();
-                mkstemp | mkstemp64: (path: *mut c_char) -> c_int => new_descriptors::made();
+                    => new_descriptors::note();
+                mkstemp | mkstemp64: (path: *mut c_char) -> c_int => new_descriptors::note();
                 mkostemp | mkostemp64: (path: *mut c_char, flags: c_int) -> c_int
-                    => new_descriptors::made();
+                    => new_descriptors::note();
                 memfd_create: (name: *const c_char, flags: c_uint) -> c_int
-                    => new_descriptors::made();
-                eventfd: (value: c_uint, flags: c_int) -> c_int => new_descriptors::made();
-                timerfd_create: (clock: c_int, flags: c_int) -> c_int => new_descriptors::made();
+                    => new_descriptors::note();
+                eventfd: (value: c_uint, flags: c_int) -> c_int => new_descriptors::note();
+                timerfd_create: (clock: c_int, flags: c_int) -> c_int => new_descriptors::note();
                 signalfd: (fd: c_int, signals: *const c_void, flags: c_int) -> c_int
-                    => new_descriptors::made();
-                epoll_create: (size: c_int) -> c_int => new_descriptors::made();
-                epoll_create1: (flags: c_int) -> c_int => new_descriptors::made();
-                inotify_init: () -> c_int => new_descriptors::made();
-                inotify_init1: (flags: c_int) -> c_int => new_descriptors::made();
-                pidfd_open: (process: pid_t, flags: c_uint) -> c_int => new_descriptors::made();
+                    => new_descriptors::note();
+                epoll_create: (size: c_int) -> c_int => new_descriptors::note();
+                epoll_create1: (flags: c_int) -> c_int => new_descriptors::note();
+                inotify_init: () -> c_int => new_descriptors::note();
+                inotify_init1: (flags: c_int) -> c_int => new_descriptors::note();
+                pidfd_open: (process: pid_t, flags: c_uint) -> c_int => new_descriptors::note();
                 pidfd_getfd: (process: c_int, fd: c_int, flags: c_uint) -> c_int
-                    => new_descriptors::made();
-                posix_openpt: (flags: c_int) -> c_int => new_descriptors::made();
+                    => new_descriptors::note();
+                posix_openpt: (flags: c_int) -> c_int => new_descriptors::note();
                 fopen | fopen64: (path: *const c_char, mode: *const c_char) -> *mut FILE
                     => stdio::opened();
 

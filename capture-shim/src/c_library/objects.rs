@@ -141,8 +141,11 @@ pub(crate) fn is_first_with(name: &CStr) -> bool {
 /// First entry of the linker's list, which is the program; null if it is not found.
 fn first_link() -> *const LinkMap {
     // SAFETY: null, or the linker's structure for debuggers, which lives as long as the process.
-    let of = |debug: *const LinkerDebug| unsafe { debug.as_ref() }.map(|debug| debug.first);
-    of(debug_from_program()).or_else(|| of(debug_from_symbol())).unwrap_or(ptr::null())
+    let first_entry =
+        |debug: *const LinkerDebug| unsafe { debug.as_ref() }.map(|debug| debug.first);
+    first_entry(debug_from_program())
+        .or_else(|| first_entry(debug_from_symbol()))
+        .unwrap_or(ptr::null())
 }
 
 /// Code of the program itself: the start of its first segment that can be read and executed, and

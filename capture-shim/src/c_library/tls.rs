@@ -101,7 +101,7 @@ struct CallerFunction {
 /// Value of a key while the entry is being written.
 const BUSY: usize = 1;
 
-/// Functions that were found.
+/// Functions of TLS libraries that were found so far, each for its caller.
 static FOUND: [CallerFunction; MAX_TLS_CALLERS] = [const {
     CallerFunction {
         key: AtomicUsize::new(0),

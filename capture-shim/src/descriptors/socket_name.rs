@@ -15,10 +15,28 @@ impl RawSocketName {
     /// Absence of a name.
     pub(crate) const NONE: RawSocketName = RawSocketName { bytes: [0; 128], length: 0 };
 
+    /// Name of a unix socket that is not bound.
+    pub(crate) fn unbound_unix() -> RawSocketName {
+        let mut name = RawSocketName::NONE;
+        let [low, high] = (libc::AF_UNIX as u16).to_ne_bytes();
+        (name.bytes[0], name.bytes[1], name.length) = (low, high, 2);
+        name
+    }
+
+    /// Sets the name to the bytes that `fill` writes; it returns their number.
+    pub(crate) fn fill_with(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) {
+        self.length = fill(&mut self.bytes).min(self.bytes.len());
+    }
+
+    /// Sets the name to that of this end of the socket `fd`, from the kernel.
+    pub(crate) fn ask_local(&mut self, fd: c_int) {
+        self.ask_kernel(libc::SYS_getsockname, fd);
+    }
+
     /// Name of this end of the socket `fd`, from the kernel.
     pub(crate) fn local_name(fd: c_int) -> RawSocketName {
         let mut name = RawSocketName::NONE;
-        name.ask_kernel(libc::SYS_getsockname, fd);
+        name.ask_local(fd);
         name
     }
 

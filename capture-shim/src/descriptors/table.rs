@@ -62,11 +62,10 @@ pub(crate) struct DescriptorWord(u64);
 #[cfg(feature = "injected")]
 pub(crate) const OTHER: u64 = DescriptorWord::OTHER.0;
 
-/// Bits by which a plain stream is recognised: only its messages are recorded, and its entry is
-/// certain. In the word of a plain stream the bits are [`PLAIN_STREAM`].
+/// Bits by which a plain stream is recognised: its entry is certain. In the word of a plain stream
+/// the bits are [`PLAIN_STREAM`].
 #[cfg(feature = "injected")]
 pub(crate) const PLAIN_STREAM_BITS: u64 = 0xff
-    | DescriptorWord::WATCHED
     | DescriptorWord::ENDED
     | DescriptorWord::UNCOUNTED_SEND
     | DescriptorWord::UNCOUNTED_RECEIVE;

@@ -8,7 +8,7 @@ use crate::flows::watch;
 use crate::hooks::{past_libc, processes, unseen};
 use crate::log::{partial_chunks, positions, recycle};
 use crate::platform::inherited_filters::{self, FILTERS};
-use crate::platform::{arguments, clock, environment, permitted_syscalls, test_clock};
+use crate::platform::{arguments, clock, environment, identity, permitted_syscalls, test_clock};
 #[cfg(feature = "injected")]
 use crate::state::unix_peers;
 use crate::state::{self, inherit, lineage, options, settings};
@@ -67,8 +67,10 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     clock::choose_ticks(settings::tick_choice());
     test_clock::read_shift(settings::option_value(settings::TEST_CLOCK));
     let birth = clock::read_anchor();
+    // SAFETY: this is the constructor.
+    unsafe { clock::keep_first_anchor(birth) };
     lineage::read_lineage();
-    lineage::enter_process(birth.realtime);
+    lineage::enter_process(identity::process_id(), birth.realtime);
     // Without libc, nothing else would trigger this.
     if !cfg!(feature = "injected") {
         inherit::complete_own();
@@ -91,8 +93,8 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     partial_chunks::watch_thread_ends();
     #[cfg(not(feature = "injected"))]
     super::buffered::follow_files();
-    #[cfg(all(feature = "resources", target_arch = "x86_64"))]
-    super::tokio::follow_tasks();
+    #[cfg(not(feature = "injected"))]
+    crate::runtimes::follow_runtimes();
     if let Some(state) = state::current_state() {
         // SAFETY: the process has one thread.
         unsafe { *state.birth.get() = birth };

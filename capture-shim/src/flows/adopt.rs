@@ -58,7 +58,16 @@ fn number_flow(
     let domain = ask(libc::SO_DOMAIN, nature.has_type(), nature.domain);
     let kind = ask(libc::SO_TYPE, nature.has_type(), nature.kind);
     let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(nature.cookie);
-    let namespace = raw::socket_option(fd, SO_NETNS_COOKIE).unwrap_or(nature.namespace);
+    let ask_namespace = || raw::socket_option(fd, SO_NETNS_COOKIE).unwrap_or(nature.namespace);
+    let recent = writer.recent_sockets();
+    let namespace = match origin {
+        FlowOrigin::Socket | FlowOrigin::Pair if is_first => recent.own_namespace(ask_namespace),
+        // An accepted unix socket is in the namespace of the socket that has connected.
+        FlowOrigin::Accept if matches!(domain, libc::AF_INET | libc::AF_INET6) => {
+            recent.listener_namespace(listener, ask_namespace)
+        }
+        _ => ask_namespace(),
+    };
     let protocol = ask(libc::SO_PROTOCOL, nature.has_protocol(), nature.protocol);
     let entry = match (domain, kind) {
         _ if !is_selected(fd, domain, origin) => DescriptorWord::OTHER,

@@ -145,7 +145,10 @@ unsafe fn log_one(
     buffers: CallBuffers,
     end: u64,
 ) {
-    writer.datagram(datagram, end);
+    {
+        let _full_chunk = entry.is_watched().then(|| writer.make_room_for_words(end));
+        writer.datagram(datagram, end);
+    }
     if entry.is_watched() {
         let DatagramRecord { direction, flow, ticks, bytes, duration, flags, .. } = *datagram;
         let moved = StreamTransfer { direction, flow, ticks, bytes, duration };

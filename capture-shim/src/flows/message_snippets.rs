@@ -330,10 +330,11 @@ pub(super) fn pass_transfer(moved: &StreamTransfer) {
     }
 }
 
-/// Writes the first bytes of a datagram to the log.
+/// Writes the first bytes of a datagram to the log, in a stack frame of its own.
 ///
 /// # Safety
 /// The buffers are readable up to the end of the datagram, or up to their own end.
+#[inline(never)]
 pub(super) unsafe fn keep_datagram(
     writer: RecordWriter,
     moved: &StreamTransfer,

@@ -91,7 +91,9 @@ fn log_names(
     let _ = table::replace_entry(writer.state(), fd, entry, entry.as_named());
 }
 
-/// Id of the process at the other end of a unix socket; 0 if there is none.
+/// Id of the process at the other end of a unix socket; 0 if there is none. Not inlined, so that
+/// its buffers are not on the stack of calls that log.
+#[inline(never)]
 fn peer_pid(fd: c_int) -> u32 {
     // pid, uid, gid.
     raw::socket_option::<[u32; 3]>(fd, libc::SO_PEERCRED).map_or(0, |[pid, ..]| pid)

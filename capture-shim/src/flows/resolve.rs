@@ -98,8 +98,11 @@ fn is_other(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
 #[cold]
 #[inline(never)]
 fn log_found_names(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
-    let (mut local, mut peer) = (RawSocketName::local_name(fd), RawSocketName::peer_name(fd));
-    let mut listens = raw::socket_option::<c_int>(fd, libc::SO_ACCEPTCONN).unwrap_or(0) != 0;
+    // Returned names would be on the stack once more.
+    let (mut local, mut peer) = (RawSocketName::NONE, RawSocketName::NONE);
+    local.ask_local(fd);
+    peer.ask_peer(fd);
+    let mut listens = accepts_connections(fd);
     if !local.is_known() {
         listens |= remembered_sockets::fill_names(fd, &mut local, &mut peer);
     }
@@ -110,6 +113,13 @@ fn log_found_names(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
         _ => return,
     };
     names::log_endpoint_names(writer, fd, entry, role, &local, &peer);
+}
+
+/// Whether the socket `fd` listens. Not inlined, so that its buffers are not on the stack of calls
+/// that log.
+#[inline(never)]
+fn accepts_connections(fd: c_int) -> bool {
+    raw::socket_option::<c_int>(fd, libc::SO_ACCEPTCONN).unwrap_or(0) != 0
 }
 
 /// Counts a message on `fd` that is not logged because the log could not be started yet.

@@ -24,13 +24,13 @@ fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
 /// Calls `with` for each open descriptor from `first` on, as many as fit into `piece`, until it
 /// returns true. Returns whether it did.
 fn any_of(piece: &mut [libc::pollfd], first: c_int, mut with: impl FnMut(c_int) -> bool) -> bool {
-    for (fd, asked) in (first..).zip(piece.iter_mut()) {
-        *asked = libc::pollfd { fd, events: 0, revents: 0 };
+    for (fd, polled) in (first..).zip(piece.iter_mut()) {
+        *polled = libc::pollfd { fd, events: 0, revents: 0 };
     }
     // A single call of `poll`: asking for each descriptor whether it is open would take many calls.
     let is_polled = raw::poll_descriptors(piece);
-    let is_open = |asked: &&libc::pollfd| !is_polled || asked.revents & libc::POLLNVAL == 0;
-    piece.iter().filter(is_open).any(|asked| with(asked.fd))
+    let is_open = |polled: &&libc::pollfd| !is_polled || polled.revents & libc::POLLNVAL == 0;
+    piece.iter().filter(is_open).any(|polled| with(polled.fd))
 }
 
 /// Whether the process has a socket of a captured kind.

@@ -1,6 +1,7 @@
 //! Watched sockets: optional data about a socket in addition to its messages. These are the
 //! thread's CPU time after each message (`SOCKCAP_CPU`), the checksum of the first bytes of each
-//! direction of a stream (`SOCKCAP_FINGERPRINT`), and snippets of messages (`SOCKCAP_PROTOCOLS`).
+//! direction of a stream (`SOCKCAP_FINGERPRINT`), rare words of messages (unless `SOCKCAP_WORDS` is
+//! 0), and snippets of messages (`SOCKCAP_PROTOCOLS`).
 //!
 //! A watched socket is marked in its descriptor's entry, which the hooks load anyway; so watching
 //! costs nothing if it is off.
@@ -13,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64};
 use crc32fast::Hasher;
 use socket_log::encode::{self, Direction};
 
-use super::{CallBuffers, WatchedTransfer, message_snippets};
+use super::{CallBuffers, WatchedTransfer, message_snippets, rare_words};
 use crate::descriptors::table::DescriptorWord;
 use crate::log::{RecordWriter, StreamTransfer, positions};
 use crate::platform::raw;
@@ -38,7 +39,7 @@ pub(crate) fn create_watches() -> bool {
         };
         FINGERPRINTS.store(memory.cast(), Relaxed);
     }
-    message_snippets::create_tables()
+    message_snippets::create_tables() && rare_words::create_tables()
 }
 
 /// Fingerprint of a direction of `flow`; `None` if there are no fingerprints.
@@ -67,37 +68,95 @@ pub(crate) fn begin_watch(fd: c_int, flow: u32, found: bool) {
     }
 }
 
-/// Writes a transfer of a watched stream, and the optional data about it.
+/// Writes a transfer of a watched stream, and the optional data about it. It has no stack frame.
 ///
 /// # Safety
 /// The buffers are readable as far as the transfer has bytes.
+#[inline(always)]
+pub(crate) unsafe fn log_moved(moved: &WatchedTransfer) {
+    let options = recording_options();
+    // SAFETY: as the caller guarantees.
+    unsafe {
+        if options.watches_words_alone {
+            log_moved_with_words(moved);
+        } else if options.watches_heads_alone {
+            log_moved_with_heads(moved);
+        } else {
+            log_moved_all(moved);
+        }
+    }
+}
+
+/// Writes a transfer and its rare words.
+///
+/// # Safety
+/// As for [`log_moved`].
+#[inline(never)]
+unsafe fn log_moved_with_words(moved: &WatchedTransfer) {
+    write_transfer(moved);
+    // SAFETY: as the caller guarantees.
+    unsafe { rare_words::log_words(moved) }
+}
+
+/// Writes a transfer, in a chunk that has room for its rare words.
+#[inline(always)]
+fn write_transfer(moved: &WatchedTransfer) {
+    let StreamTransfer { direction, flow, ticks, bytes, duration } = moved.transfer;
+    let _full_chunk = moved.writer.make_room_for_words(moved.now);
+    moved.writer.transfer(direction, flow, ticks, bytes, duration, moved.now);
+}
+
+/// Writes a transfer and its snippets.
+///
+/// # Safety
+/// As for [`log_moved`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn log_moved(moved: &WatchedTransfer) {
-    if !recording_options().watches_heads_alone {
-        // SAFETY: as the caller guarantees.
-        return unsafe { log_moved_all(moved) };
-    }
+unsafe fn log_moved_with_heads(moved: &WatchedTransfer) {
     let StreamTransfer { direction, flow, ticks, bytes, duration } = moved.transfer;
     moved.writer.transfer(direction, flow, ticks, bytes, duration, moved.now);
     // SAFETY: as the caller guarantees.
     unsafe { message_snippets::keep_snippets(moved) };
 }
 
-/// Writes a transfer with its position, fingerprint, CPU time and snippets, as far as wanted.
+/// Writes a transfer with its position, rare words, fingerprint, CPU time and snippets, as far as
+/// wanted.
+///
+/// # Safety
+/// As for [`log_moved`].
+#[cold]
+#[inline(never)]
+unsafe fn log_moved_all(moved: &WatchedTransfer) {
+    write_positioned_transfer(moved);
+    // SAFETY: as the caller guarantees.
+    unsafe { log_words_and_fingerprint(moved) };
+    log_cpu_time(moved.writer, moved.now);
+    // SAFETY: as the caller guarantees.
+    unsafe { log_snippets_only(moved) };
+}
+
+/// Writes a transfer with its position, as far as wanted, in a stack frame of its own.
+#[inline(never)]
+fn write_positioned_transfer(moved: &WatchedTransfer) {
+    let WatchedTransfer { writer, ref transfer, now, .. } = *moved;
+    // In a flight recorder, chunks change at a position; then words may be lost.
+    let _full_chunk = (!recording_options().keeps_newest).then(|| writer.make_room_for_words(now));
+    positions::write_transfer(writer, transfer, now);
+}
+
+/// Writes the rare words and the fingerprint of a transfer, in a stack frame of its own.
 ///
 /// # Safety
 /// As for [`log_moved`].
 #[inline(never)]
-unsafe fn log_moved_all(moved: &WatchedTransfer) {
+unsafe fn log_words_and_fingerprint(moved: &WatchedTransfer) {
     let WatchedTransfer { writer, ref transfer, buffers, now } = *moved;
-    positions::write_transfer(writer, transfer, now);
     let StreamTransfer { direction, flow, bytes, .. } = *transfer;
     // SAFETY: as the caller guarantees.
-    unsafe { update_fingerprint(writer, flow, direction, buffers, bytes as usize, now) };
-    log_cpu_time(writer, now);
-    // SAFETY: as the caller guarantees.
-    unsafe { log_snippets_only(moved) };
+    unsafe {
+        rare_words::log_words(moved);
+        update_fingerprint(writer, flow, direction, buffers, bytes as usize, now);
+    }
 }
 
 /// Writes the snippets of a transfer to the log, in a stack frame of its own, since the preceding
@@ -123,6 +182,7 @@ pub(crate) fn log_moved_without_buffers(writer: RecordWriter, moved: &StreamTran
     }
     log_cpu_time(writer, now);
     message_snippets::pass_transfer(moved);
+    rare_words::pass_transfer(moved);
 }
 
 /// Writes the optional data about a datagram of a watched socket. The datagram lies in `buffers`,
@@ -130,7 +190,6 @@ pub(crate) fn log_moved_without_buffers(writer: RecordWriter, moved: &StreamTran
 ///
 /// # Safety
 /// The buffers are readable up to the end of the datagram, or up to their own end.
-#[cold]
 #[inline(never)]
 pub(crate) unsafe fn log_datagram(
     writer: RecordWriter,
@@ -138,6 +197,8 @@ pub(crate) unsafe fn log_datagram(
     buffers: CallBuffers,
     now: u64,
 ) {
+    // SAFETY: as the caller guarantees.
+    unsafe { rare_words::log_datagram_words(writer, moved, buffers) };
     log_cpu_time(writer, now);
     // SAFETY: as the caller guarantees.
     unsafe { message_snippets::keep_datagram(writer, moved, buffers, now) };

@@ -113,11 +113,11 @@ pub(super) unsafe fn log_ready_eventfds(epoll: c_int, events: *const epoll_event
         // SAFETY: within the reported events.
         let event = unsafe { events.add(index).read_unaligned() };
         let number = event.u64;
-        let of = |other: &&WatchedEventfd| {
+        let is_registered = |other: &&WatchedEventfd| {
             other.epoll.load(Acquire) == epoll + 1 && other.number.load(Relaxed) == number
         };
         if event.events & libc::EPOLLIN as u32 != 0
-            && let Some(eventfd) = used_slots().find(of)
+            && let Some(eventfd) = used_slots().find(is_registered)
         {
             let wake = WakeRecord {
                 what: HandoffObject::Eventfd,

@@ -11,6 +11,7 @@ use crate::descriptors::{RawSocketName, SocketNature};
 use crate::flows::{adopt, closing, duplicates, names, resolve, segments, transfer, uncaptured};
 use crate::log::{self, RecordWriter};
 use crate::platform::{clock, raw};
+use crate::state::thread;
 
 /// # Safety
 /// As for `socket`.
@@ -27,13 +28,9 @@ pub(crate) unsafe fn socket(
     } else if fd >= 0
         && let Some(writer) = log::current_writer()
     {
-        adopt::adopt_socket(
-            writer,
-            fd,
-            FlowOrigin::Socket,
-            0,
-            &SocketNature::for_new_socket(domain, kind, protocol),
-        );
+        let nature = SocketNature::for_new_socket(domain, kind, protocol);
+        let entry = adopt::adopt_socket(writer, fd, FlowOrigin::Socket, 0, &nature);
+        writer.recent_sockets().note_made(fd, entry.flow());
     }
     fd
 }
@@ -73,6 +70,7 @@ pub(crate) unsafe fn bind(
     address: *const sockaddr,
     length: socklen_t,
 ) -> c_int {
+    thread::current_thread().recent.note_used();
     let entry = resolve::verify_entry(fd, table::get_entry(fd));
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
@@ -104,6 +102,8 @@ pub(crate) unsafe fn setsockopt(
     value: *const c_void,
     length: socklen_t,
 ) -> c_int {
+    // An option may give a unix socket a name at its connection (`SO_PASSCRED`).
+    thread::current_thread().recent.note_used();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, level, option, value, length) };
     if result == 0 {
@@ -136,20 +136,25 @@ pub(crate) unsafe fn connect(
     address: *const sockaddr,
     length: socklen_t,
 ) -> c_int {
-    let entry = resolve::verify_entry(fd, table::get_entry(fd));
+    let entry = table::get_entry(fd);
+    // Of a socket that was just made the thread knows that it is the one of its entry, and that it
+    // is not bound.
+    let is_unused = thread::current_thread().recent.take_unused(fd, entry.flow());
+    let entry = if is_unused { entry } else { resolve::verify_entry(fd, entry) };
     let before = if entry.is_named() { RawSocketName::peer_name(fd) } else { RawSocketName::NONE };
     let called = clock::current_ticks();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
     if result == 0 && entry.is_named() {
         // SAFETY: the kernel has taken the program's address.
-        let asked = unsafe { RawSocketName::copy_from(address, length as usize) };
-        if ends_flow(fd, entry, &before, &asked) {
+        let target = unsafe { RawSocketName::copy_from(address, length as usize) };
+        if ends_flow(fd, entry, &before, &target) {
             restart_flow(fd, entry);
         }
     }
+    let call = ConnectHook { called, is_unused };
     // SAFETY: the program's own address.
-    unsafe { log_connection(fd, result == 0, address, length, Some(called)) };
+    unsafe { log_connection(fd, result == 0, address, length, Some(call)) };
     if result < 0
         && !entry.is_other()
         && let Some(writer) = log::current_writer()
@@ -166,10 +171,10 @@ fn ends_flow(
     fd: c_int,
     entry: DescriptorWord,
     before: &RawSocketName,
-    asked: &RawSocketName,
+    target: &RawSocketName,
 ) -> bool {
     match entry.kind() {
-        DescriptorKind::Stream => asked.is_unspecified(),
+        DescriptorKind::Stream => target.is_unspecified(),
         DescriptorKind::Datagram => {
             before.is_known() && RawSocketName::peer_name(fd).as_bytes() != before.as_bytes()
         }
@@ -191,8 +196,16 @@ fn restart_flow(fd: c_int, old: DescriptorWord) {
     }
 }
 
-/// Logs the ends of a flow on which a connection was made, or is under way. `called` is the time of
-/// the call in ticks, if it is known.
+/// Call of `connect`, before its result.
+pub(crate) struct ConnectHook {
+    /// Time of the call, in ticks.
+    called: u64,
+    /// Whether the socket was made just before, and is not bound.
+    is_unused: bool,
+}
+
+/// Logs the ends of a flow on which a connection was made, or is under way, by `call`, or by a send
+/// that connects.
 ///
 /// # Safety
 /// `address` is null or points to `length` bytes; `errno` is the call's, unless it was a success.
@@ -202,7 +215,7 @@ pub(crate) unsafe fn log_connection(
     success: bool,
     address: *const sockaddr,
     length: socklen_t,
-    called: Option<u64>,
+    call: Option<ConnectHook>,
 ) {
     let entry = table::get_entry(fd);
     if entry.is_other() || entry == DescriptorWord::UNKNOWN || address.is_null() {
@@ -227,8 +240,14 @@ pub(crate) unsafe fn log_connection(
     }
     // A call that was interrupted and is repeated may find the connection made. The first record
     // has its start time.
-    let call = called.map(|at| names::ConnectCall { at, under_way: !success });
-    names::log_connected(writer, fd, entry, call, &RawSocketName::local_name(fd), &peer);
+    let is_unbound = call.as_ref().is_some_and(|call| call.is_unused) && !entry.is_named();
+    let local = if is_unbound && entry.domain() == libc::AF_UNIX {
+        RawSocketName::unbound_unix()
+    } else {
+        RawSocketName::local_name(fd)
+    };
+    let call = call.map(|call| names::ConnectCall { at: call.called, under_way: !success });
+    names::log_connected(writer, fd, entry, call, &local, &peer);
 }
 
 /// # Safety
@@ -280,7 +299,7 @@ unsafe fn log_accepted(
         );
         if !entry.is_other() {
             // SAFETY: as this function's caller guarantees.
-            unsafe { name_accepted(writer, fd, entry, (address, length), room) };
+            unsafe { name_accepted(writer, fd, (by, entry), (address, length), room) };
         }
     } else if !by.is_other() {
         transfer::log_failure(writer, listener, by, Direction::Receive, clock::current_ticks());
@@ -288,7 +307,7 @@ unsafe fn log_accepted(
     fd
 }
 
-/// Logs the ends of an accepted connection.
+/// Logs the ends of a connection that was accepted on `listener`.
 ///
 /// # Safety
 /// The kernel has written the peer's name to `place`, cut to `room` bytes.
@@ -296,11 +315,24 @@ unsafe fn log_accepted(
 unsafe fn name_accepted(
     writer: RecordWriter,
     fd: c_int,
-    entry: DescriptorWord,
+    (listener, entry): (DescriptorWord, DescriptorWord),
     (address, length): (*mut sockaddr, *mut socklen_t),
     room: socklen_t,
 ) {
-    let (local, mut peer) = (RawSocketName::local_name(fd), RawSocketName::NONE);
+    let (mut local, mut peer) = (RawSocketName::NONE, RawSocketName::NONE);
+    // A unix socket has the name of its listener, which never changes. An internet socket may have
+    // another, even if its listener is bound to an address.
+    let recent = writer.recent_sockets();
+    let is_unix = entry.domain() == libc::AF_UNIX;
+    if is_unix {
+        local.fill_with(|name| recent.copy_listener_name(listener.flow(), name));
+    }
+    if !local.is_known() {
+        local.ask_local(fd);
+        if is_unix {
+            recent.note_listener_name(listener.flow(), local.as_bytes());
+        }
+    }
     // SAFETY: as the caller guarantees.
     let given = if room > 0 { unsafe { *length } } else { 0 };
     if given == 0 || given > room {

@@ -14,7 +14,7 @@ use crate::flows::closing;
 
 /// Makes a call that returns a descriptor, and clears the entry of its number.
 #[inline(always)]
-pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn note(call: impl FnOnce() -> c_int) -> c_int {
     let fd = call();
     closing::clear_reused(fd);
     fd

@@ -87,7 +87,7 @@ unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
 /// # Safety
 /// The descriptor is null or open, and the parts are readable for their lengths.
 #[inline(always)]
-unsafe fn of_layer(
+unsafe fn call_layer(
     top: *const Layer,
     direction: Direction,
     parts: impl Iterator<Item = (*const u8, usize)>,
@@ -129,7 +129,7 @@ macro_rules! with_buffer {
                 // Peeked bytes are read again later, but the socket is read now.
                 let most = if $peeks { 0 } else { most };
                 let parts = once((buffer.cast_const().cast(), usize::MAX));
-                of_layer(top, Direction::$direction, parts, most, caller, call)
+                call_layer(top, Direction::$direction, parts, most, caller, call)
             }
         }
     )*};
@@ -161,7 +161,7 @@ pub(crate) unsafe extern "C" fn writev(
             (start, length.max(0) as usize)
         });
         let call = || own(top, parts, count, timeout);
-        of_layer(top, Direction::Send, each, usize::MAX, caller, call)
+        call_layer(top, Direction::Send, each, usize::MAX, caller, call)
     }
 }
 

@@ -15,11 +15,13 @@ use crate::c_library::{linker, types};
 use crate::descriptors::table;
 use crate::flows::closing;
 use crate::log::process_events::{log_event, set_progress};
-use crate::log::{self, children_without_log, keep, log_end, start};
-use crate::state::{self, thread};
+use crate::log::{self, children_without_log, keep, log_end};
+use crate::state::{self, child_birth, thread};
 
-/// Makes the memory in which the children of this process count themselves if they can make no log.
-fn share_count() {
+/// Prepares for a child with a copy of this process's memory, which finds this process in its
+/// lineage, and the memory in which it counts itself if it can make no log.
+fn prepare_child() {
+    child_birth::complete_birth();
     if let Some(writer) = log::existing_writer() {
         children_without_log::share_counter(writer.state());
     }
@@ -37,7 +39,7 @@ fn collect_counts() {
 /// # Safety
 /// As for `fork`.
 pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
-    share_count();
+    prepare_child();
     // SAFETY: the program's own call.
     let pid = unsafe { real() };
     match pid {
@@ -56,7 +58,7 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
 pub(crate) fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
     // No hook runs in the child, which would find the notes, and write them once more.
     unseen::collect_notes();
-    share_count();
+    prepare_child();
     let pid = call();
     if pid > 0 {
         log_event(ProcessEvent::Fork, pid);
@@ -93,7 +95,7 @@ fn begin_child() {
     thread::current_thread().tid.store(0, Relaxed);
     keep::begin_child();
     unseen::begin_child();
-    start::begin_child(state);
+    child_birth::note_birth();
 }
 
 ///
@@ -117,6 +119,7 @@ pub(crate) unsafe fn clone(
         // As with `vfork`, the child has this thread's place in the log, and must not use it.
         log::set_aside();
     }
+    child_birth::complete_birth();
     rights::keep_ways(flags);
     // SAFETY: the program's own call.
     let pid = unsafe { real(entry, stack, flags, argument, parent, local, child) };
@@ -129,9 +132,32 @@ pub(crate) unsafe fn clone(
 }
 
 /// # Safety
+/// As for `system`.
+pub(crate) unsafe fn system(real: types::system, command: *const c_char) -> c_int {
+    // Libc passes its own environment to the shell, which contains the lineage.
+    child_birth::complete_birth();
+    // SAFETY: the program's own call.
+    unsafe { real(command) }
+}
+
+/// # Safety
+/// As for `wordexp`, which starts a shell for each command in the words.
+pub(crate) unsafe fn wordexp(
+    real: types::wordexp,
+    words: *const c_char,
+    expanded: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    child_birth::complete_birth();
+    // SAFETY: the program's own call.
+    unsafe { real(words, expanded, flags) }
+}
+
+/// # Safety
 /// As for `daemon`.
 pub(crate) unsafe fn daemon(real: types::daemon, stay: c_int, keep: c_int) -> c_int {
     // If the call succeeds, the process ends in it, and its child returns.
+    child_birth::complete_birth();
     set_progress(progress::EXITED);
     // SAFETY: the program's own call.
     let result = unsafe { real(stay, keep) };
@@ -152,6 +178,7 @@ pub(crate) unsafe fn forkpty(
     terminal: *const termios,
     size: *const winsize,
 ) -> pid_t {
+    child_birth::complete_birth();
     // SAFETY: the program's own call.
     let pid = unsafe { real(main, name, terminal, size) };
     match pid {
@@ -176,6 +203,9 @@ pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
 
 /// Logs the end of the process.
 pub(crate) fn process_ends(status: c_int) {
+    if child_birth::is_incomplete() {
+        return; // The child has no log, and no child of its own has left a note.
+    }
     past_libc::log_at_end();
     unseen::collect_notes();
     collect_counts();

@@ -15,6 +15,7 @@ use crate::log::{self, directory, keep, log_reserve, program_facts, segment};
 use crate::platform::identity;
 use crate::platform::raw::{self, PAGE};
 use crate::platform::seccomp::{self, FilterCopy};
+use crate::state::thread;
 use crate::tuning::FEW_DESCRIPTORS;
 
 /// # Safety
@@ -46,15 +47,15 @@ pub(crate) unsafe fn setresuid(
     unsafe { real(user, effective, saved) }
 }
 
-/// Makes a call that sets a limit: `asked` are the resource and its new limit. With almost no
+/// Makes a call that sets a limit: `limit` are the resource and its new limit. With almost no
 /// descriptors or file size left, no log could be made.
-fn set_limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
+fn set_limit(limit: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
     let is_hard = |(resource, most): (c_int, u64)| match resource as libc::__rlimit_resource_t {
         libc::RLIMIT_NOFILE => most < FEW_DESCRIPTORS,
         libc::RLIMIT_FSIZE => most < segment::FIRST as u64,
         _ => false,
     };
-    if asked.is_some_and(is_hard) && !confinement::is_aside() {
+    if limit.is_some_and(is_hard) && !confinement::is_aside() {
         let socket = uses_sockets();
         confinement::provide_reserve(KeptAbilities {
             populate: log_reserve::can_populate(),
@@ -139,8 +140,12 @@ pub(crate) unsafe fn pivot_root(
 /// As for `setns`. The kind of the namespace is not visible from the descriptor; `kind` may state
 /// it.
 pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int {
-    // SAFETY: the program's own call.
-    let call = || unsafe { real(fd, kind) };
+    let call = || {
+        // SAFETY: the program's own call.
+        let result = unsafe { real(fd, kind) };
+        thread::current_thread().recent.forget_namespace();
+        result
+    };
     if kind != 0 && kind & libc::CLONE_NEWNS == 0 {
         call()
     } else {
@@ -172,7 +177,9 @@ fn keep_both() {
 pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
     keep_ways(flags);
     // SAFETY: the program's own call.
-    unsafe { real(flags) }
+    let result = unsafe { real(flags) };
+    thread::current_thread().recent.forget_namespace();
+    result
 }
 
 /// Makes a call that drops rights on files (`landlock_restrict_self`). Most processes that make it

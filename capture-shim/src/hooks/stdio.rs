@@ -21,7 +21,7 @@ use crate::c_library::types::{self, VaList};
 use crate::descriptors::table::{self, DescriptorWord};
 use crate::flows::{CallerAddress, between_descriptors, closing, counts, resolve, transfer};
 use crate::log;
-use crate::state::{self, thread};
+use crate::state::{self, child_birth, thread};
 
 /// Descriptor of a file; negative if it has none.
 ///
@@ -257,6 +257,8 @@ pub(crate) unsafe fn popen(
     command: *const c_char,
     mode: *const c_char,
 ) -> *mut FILE {
+    // Libc passes its own environment to the shell, which contains the lineage.
+    child_birth::complete_birth();
     // SAFETY: the program's own call.
     opened(|| hidden::timed(Api::POpen, || unsafe { real(command, mode) }))
 }

@@ -16,6 +16,7 @@ use super::{
     receive_messages, rights, rings, send, signals, waits,
 };
 use crate::c_library::{real, types};
+use crate::state::child_birth;
 
 /// Route to the kernel by number. A call that is known at compile time is inlined into the hook: if
 /// the library is injected, each avoided return saves 10 ns, since after a system call the
@@ -313,7 +314,7 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
             | libc::SYS_epoll_create
             | libc::SYS_inotify_init
             | libc::SYS_signalfd => {
-                new_descriptors::made(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
+                new_descriptors::note(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
             }
             libc::SYS_openat
             | libc::SYS_openat2
@@ -326,7 +327,7 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
             | libc::SYS_pidfd_open
             | libc::SYS_pidfd_getfd
             | libc::SYS_userfaultfd => {
-                new_descriptors::made(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
+                new_descriptors::note(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
             }
             libc::SYS_io_uring_setup => {
                 rings::log_new_ring(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
@@ -362,10 +363,12 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
             libc::SYS_unshare => rights::unshare(by_number::unshare::<Way>, a as _).into(),
             // The child returns here as well.
             libc::SYS_clone => {
+                child_birth::complete_birth();
                 rights::keep_ways(a as _);
                 Way::call(number, a, b, c, d, e, f)
             }
             libc::SYS_clone3 => {
+                child_birth::complete_birth();
                 rights::keep_ways(processes::clone3_flags(a));
                 Way::call(number, a, b, c, d, e, f)
             }

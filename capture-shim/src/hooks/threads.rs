@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 use crate::c_library::{linker, types};
 use crate::log::{self, LogStanding, guard};
 use crate::platform::identity;
-use crate::state::thread;
+use crate::state::{child_birth, thread};
 use crate::tuning::MAX_BEGINNINGS;
 
 /// Slot of a new thread that has not begun yet. Free while its creator is 0.
@@ -47,6 +47,7 @@ pub(crate) unsafe fn pthread_create(
     entry: *mut c_void,
     argument: *mut c_void,
 ) -> c_int {
+    child_birth::complete_birth();
     let own = match log::log_standing() {
         LogStanding::Writes(writer) => Some(writer.tid()),
         // The thread may use a socket later, and then its id matters as the creator's.

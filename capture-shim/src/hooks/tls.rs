@@ -53,7 +53,7 @@ pub(super) unsafe fn with_plaintext<R: Copy>(
 /// # Safety
 /// The buffer is readable for the bytes that the call moves.
 #[inline(always)]
-unsafe fn of_session<R: Copy>(
+unsafe fn call_session<R: Copy>(
     session: *const c_void,
     direction: Direction,
     buffer: *const c_void,
@@ -90,7 +90,7 @@ macro_rules! counted {
             let moved = |result: $result| result.max(0) as usize;
             let most = $size as usize;
             // SAFETY: the library has just used this many bytes there.
-            unsafe { of_session($session, Direction::$direction, $buffer, most, call, moved) }
+            unsafe { call_session($session, Direction::$direction, $buffer, most, call, moved) }
         }
     )*};
 }
@@ -132,7 +132,7 @@ macro_rules! counted_by_argument {
             // SAFETY: the library has just written the number.
             let moved = |result| if result > 0 { unsafe { *count } } else { 0 };
             // SAFETY: the library has just used this many bytes there.
-            unsafe { of_session(session, Direction::$direction, buffer, size, call, moved) }
+            unsafe { call_session(session, Direction::$direction, buffer, size, call, moved) }
         }
     )*};
 }
@@ -156,7 +156,7 @@ pub(crate) unsafe extern "C" fn ssl_peek(
     // SAFETY: the program's own call, and no bytes.
     unsafe {
         let call = || own(session, buffer, size);
-        of_session(session, Direction::Receive, buffer, 0, call, |_| 0)
+        call_session(session, Direction::Receive, buffer, 0, call, |_| 0)
     }
 }
 
@@ -175,7 +175,7 @@ pub(crate) unsafe extern "C" fn ssl_peek_ex(
     // SAFETY: the program's own call, and no bytes.
     unsafe {
         let call = || own(session, buffer, size, count);
-        of_session(session, Direction::Receive, buffer, 0, call, |_| 0)
+        call_session(session, Direction::Receive, buffer, 0, call, |_| 0)
     }
 }
 

@@ -7,7 +7,10 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use socket_log::encode;
-use socket_log::layout::{Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, LARGEST_RECORD_WORDS, lost};
+use socket_log::layout::{
+    Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, LARGEST_RECORD_WORDS, MAX_RARE_WORDS,
+    SHORT_DATAGRAM_WORDS, lost,
+};
 
 use super::commit::{commit_record, open_chunk};
 use super::{RecordWriter, partial_chunks, recycle, segment, start};
@@ -18,7 +21,7 @@ use crate::state::{self, thread};
 /// Full chunk of a thread, until the record that did not fit is written in the next chunk. Only
 /// then may other threads reuse it. Otherwise a thread that sleeps in between would wake up, or be
 /// killed, with none of its records left.
-pub(super) struct FullChunk {
+pub(crate) struct FullChunk {
     /// Cursor of the full chunk, or 0. It is the only field, so that it takes no stack.
     full: usize,
 }
@@ -71,22 +74,41 @@ impl RecordWriter {
         }
     }
 
+    /// Ensures that a transfer or datagram, which is to be written next, and the record of its rare
+    /// words are in one chunk. The caller keeps the returned value until the first is written.
+    #[inline(always)]
+    pub(crate) fn make_room_for_words(self, now: u64) -> Option<FullChunk> {
+        const WORDS: usize = SHORT_DATAGRAM_WORDS + 1 + MAX_RARE_WORDS;
+        // The transfer itself counts what is lost.
+        if self.has_words(WORDS) { None } else { self.try_make_ready(now).ok() }
+    }
+
     /// Ensures that the thread's chunk has space for the longest record that is written here, after
     /// an anchor near to `now` (in ticks); otherwise counts the record as lost. The caller keeps
     /// the returned value until the record is written.
     pub(super) fn make_ready(self, now: u64) -> Option<FullChunk> {
+        self.try_make_ready(now).inspect_err(|cause| self.count_lost(*cause)).ok()
+    }
+
+    /// The same, but the record does not count as lost: returns the cause.
+    fn try_make_ready(self, now: u64) -> Result<FullChunk, usize> {
         let mut full_chunk = FullChunk { full: 0 };
         if !self.has_room() {
-            full_chunk.full =
-                self.take_chunk().inspect_err(|cause| self.count_lost(*cause)).ok()?;
+            full_chunk.full = self.take_chunk()?;
         }
         if !self.is_near(now) {
-            let anchor = clock::read_anchor();
-            self.thread.latest.store(0, Release);
-            self.append_words(encode::anchor_record(&anchor).as_slice());
-            self.set_anchor(&anchor);
+            self.write_anchor();
         }
-        Some(full_chunk)
+        Ok(full_chunk)
+    }
+
+    /// Writes an anchor, in a stack frame of its own.
+    #[inline(never)]
+    fn write_anchor(self) {
+        let anchor = clock::read_anchor();
+        self.thread.latest.store(0, Release);
+        self.append_words(encode::anchor_record(&anchor).as_slice());
+        self.set_anchor(&anchor);
     }
 
     /// Notes the latest anchor of the thread's chunk.
@@ -99,6 +121,9 @@ impl RecordWriter {
 
     /// Gives the thread a new chunk. Returns the cursor of the full chunk, if other threads may
     /// reuse it once a record is in the new one, or 0.
+    ///
+    /// What needs much stack has a frame of its own, which does not add to the one of creating a
+    /// part of the log.
     fn take_chunk(self) -> Result<usize, usize> {
         let stopped = self.state.stopped.load(Relaxed);
         if stopped != 0 {
@@ -114,14 +139,9 @@ impl RecordWriter {
             && !self.thread.has_ended()
             && let Some(left) = partial_chunks::take_chunk(self.state)
         {
-            let words = encode::continued_record(&anchor, tid);
-            let place: *mut u32 = core::ptr::with_exposed_provenance_mut(left);
             // SAFETY: `take_chunk` gave the rest of an ended thread's chunk to this thread; it is
             // larger than this record.
-            unsafe {
-                commit_record(place, words.as_slice().len(), words.as_slice().iter().copied())
-            };
-            (place.cast(), words.as_slice().len())
+            unsafe { continue_chunk(left, tid, &anchor) }
         } else if recording_options().keeps_newest {
             recycle::recycle_chunk(self.state, header, tid, &anchor)?
         } else {
@@ -149,18 +169,47 @@ impl RecordWriter {
                 return Ok(0);
             }
         }
-        self.set_anchor(&anchor);
-        if old == 0 {
-            self.state.writers.fetch_add(1, Relaxed);
+        self.write_start(&anchor, old == 0);
+        Ok(if recording_options().keeps_newest { old } else { 0 })
+    }
+
+    /// Writes the facts with which a chunk begins: `is_own_first` says that it is the thread's
+    /// first one.
+    #[inline(never)]
+    fn write_start(self, anchor: &Anchor, is_own_first: bool) {
+        self.set_anchor(anchor);
+        let is_first = is_own_first && self.state.writers.fetch_add(1, Relaxed) == 0;
+        if is_own_first {
             partial_chunks::expect_end();
         }
         self.begin_goroutine();
+        #[cfg(not(feature = "injected"))]
+        if is_first && let Some((name, flags)) = state::unfollowed_runtime::unfollowed() {
+            let words = encode::unfollowed_runtime_record(anchor.ticks, name, flags);
+            self.append_words(words.as_slice());
+        }
+        #[cfg(feature = "injected")]
+        let _ = is_first;
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {
             // SAFETY: takes no arguments.
             let handle = if RESOURCES { unsafe { libc::pthread_self() } } else { 0 };
             self.append_words(encode::thread_record(anchor.ticks, creator, handle).as_slice());
         }
-        Ok(if recording_options().keeps_newest { old } else { 0 })
     }
+}
+
+/// Writes the record that continues an ended thread's chunk at `place`. Returns the place, and the
+/// record's length in words.
+///
+/// # Safety
+/// The memory at `place` belongs to the caller, and is larger than the record.
+#[cold]
+#[inline(never)]
+unsafe fn continue_chunk(place: usize, tid: u32, anchor: &Anchor) -> (*mut u8, usize) {
+    let words = encode::continued_record(anchor, tid);
+    let place: *mut u32 = core::ptr::with_exposed_provenance_mut(place);
+    // SAFETY: as the caller guarantees.
+    unsafe { commit_record(place, words.as_slice().len(), words.as_slice().iter().copied()) };
+    (place.cast(), words.as_slice().len())
 }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::platform::raw;
 use crate::platform::text::{BoundedText, PATH, PathScratch};
+use crate::state::child_birth;
 use crate::tuning::{FEW_SPARE_LOGS, RESERVE_AHEAD_BYTES, SPARE_LOGS};
 use crate::{log, state};
 
@@ -32,6 +33,8 @@ pub(crate) struct KeptAbilities {
 /// Prepares for a time in which no log can be made or opened.
 pub(crate) fn provide_reserve(abilities: KeptAbilities) {
     let Some(state) = state::current_state() else { return };
+    // The names of logs that are made ahead contain the start of the process.
+    child_birth::complete_birth();
     if abilities.socket || abilities.fork {
         program_facts::remember_facts();
     }

@@ -66,9 +66,9 @@ pub(crate) fn make_all() {
     let (host, mode) = (settings::host_directory(), if is_root { 0o1733 } else { 0o750 });
     if hosts.make_directory(host, mode) == 0 && is_root {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        if let Ok(made) = hosts.open_file(host, flags, 0) {
+        if let Ok(directory) = hosts.open_file(host, flags, 0) {
             // The mode is set again, regardless of the process's umask.
-            made.set_mode(mode);
+            directory.set_mode(mode);
         }
     }
 }

@@ -9,8 +9,11 @@ use core::sync::atomic::Ordering::Relaxed;
 use socket_log::encode;
 
 use super::RecordWriter;
-#[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 use super::writer::{attached_writer, existing_writer};
+#[cfg(not(feature = "injected"))]
+use crate::platform::clock;
+#[cfg(not(feature = "injected"))]
+use crate::state::context_source::{self, ASKED, ContextStart};
 use crate::state::goroutine::Goroutine;
 use crate::state::recorded_goroutine;
 
@@ -18,10 +21,33 @@ impl RecordWriter {
     /// Writes the goroutine of the next records, if another one is recorded in the thread's chunk.
     #[inline(always)]
     pub(super) fn record_goroutine(self) {
-        if let Some(goroutine) = recorded_goroutine::unrecorded_goroutine()
-            && !self.record_goroutine_fast(goroutine)
-        {
+        let Some(goroutine) = recorded_goroutine::unrecorded_goroutine() else { return };
+        if !self.record_goroutine_fast(goroutine) {
             self.record_change();
+        }
+        #[cfg(not(feature = "injected"))]
+        self.record_start(goroutine.number as u32);
+    }
+
+    /// Writes the start of the context of the next records, if the runtime was asked for it and no
+    /// record was written of it.
+    #[cfg(not(feature = "injected"))]
+    #[inline(always)]
+    fn record_start(self, number: u32) {
+        if self.thread.context.load(Relaxed) == ASKED
+            && let Some(start) = context_source::take_start(number)
+        {
+            self.record_known_start(number, start, clock::current_ticks());
+        }
+    }
+
+    /// Writes the start of the context of this number. `now` is the current time in ticks.
+    #[cfg(not(feature = "injected"))]
+    #[inline(never)]
+    pub(crate) fn record_known_start(self, number: u32, start: ContextStart, now: u64) {
+        let words = encode::started_by_record(start.ticks, number.into(), start.starter);
+        if !self.append_fast(words.as_slice()) {
+            self.record(&words, now);
         }
     }
 
@@ -67,7 +93,6 @@ impl RecordWriter {
 
 /// Logs that a goroutine was woken, or `started`, at `now` ticks. A process that has no log does
 /// not begin one for it.
-#[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 #[inline(always)]
 pub(crate) fn record_ready(now: u64, number: u64, started: bool) {
     let is_written =
@@ -82,7 +107,6 @@ pub(crate) fn record_ready(now: u64, number: u64, started: bool) {
 }
 
 /// Logs that a goroutine was woken, if the thread has no chunk yet, or none with enough room.
-#[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 #[cold]
 #[inline(never)]
 fn record_ready_slow(now: u64, number: u64, started: bool) {

@@ -70,7 +70,7 @@ impl KeptDescriptor {
     }
 
     /// Closes the descriptor, if it still is the same file.
-    fn let_go(&self) {
+    fn close(&self) {
         // A page that is not written is not copied, and hardly any process has a kept descriptor.
         let fd = self.fd.load(Relaxed);
         if fd < 0 {
@@ -198,8 +198,8 @@ const AGAIN: c_int = libc::O_RDWR
 #[inline(never)]
 fn open_again(state: &ProcessState) -> Result<OwnDescriptor, isize> {
     let file = open_file(state.log_path(), AGAIN, 0)?;
-    let made = state.identity.each_ref().map(|word| word.load(Relaxed));
-    let is_it = made == [0; 2] || file_identity(&file) == made;
+    let noted = state.identity.each_ref().map(|word| word.load(Relaxed));
+    let is_it = noted == [0; 2] || file_identity(&file) == noted;
     if is_it { Ok(file) } else { Err(-libc::ESTALE as isize) }
 }
 
@@ -245,13 +245,13 @@ pub(super) fn base_name(path: &CStr) -> &CStr {
 
 /// Closes the descriptor of the parent's log in a new child.
 pub(crate) fn begin_child() {
-    LOG.let_go();
+    LOG.close();
 }
 
 /// Closes all descriptors, in a process that continues without the library.
 #[cfg(feature = "injected")]
-pub(crate) fn let_go() {
-    ALL.iter().for_each(|kept| kept.let_go());
+pub(crate) fn close_all() {
+    ALL.iter().for_each(|kept| kept.close());
 }
 
 /// Whether `fd` is kept, and so closed from the program's point of view.

@@ -115,10 +115,10 @@ fn grow_reserve(state: &ProcessState) -> Option<Result<(), usize>> {
     })
 }
 
-/// Cause of loss ([`lost`]) for an error of the kernel when it was to allocate pages.
+/// Cause of loss ([`lost`]) for an error of the kernel at an allocation of pages.
 fn cause_of_error(error: isize) -> usize {
     match -error as i32 {
-        // A store would have been a SIGBUS.
+        // There is no space: a store into such a page would raise SIGBUS.
         libc::EFAULT => lost::NO_SPACE,
         libc::ENOMEM => lost::SHORTAGE,
         libc::EINTR | libc::EAGAIN => lost::BUSY,

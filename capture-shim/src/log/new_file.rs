@@ -58,12 +58,12 @@ pub(crate) fn create_in(
 pub(crate) fn create_log_file(path: &BoundedText<PATH>) -> Result<OwnDescriptor, usize> {
     let make = || keep::open_file(path.as_c_str(), NEW, mode());
     let is_missing = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();
-    let made = make().or_else(|error| {
+    let file = make().or_else(|error| {
         if is_missing(&error) {
             directory::make_all();
             return make();
         }
         Err(error)
     });
-    made.inspect(OwnDescriptor::keep_in_place).map_err(causes::cause_of_error)
+    file.inspect(OwnDescriptor::keep_in_place).map_err(causes::cause_of_error)
 }

@@ -94,7 +94,7 @@ pub(crate) fn preallocate_logs(state: &ProcessState, much: bool, count: usize) {
         let Ok(file) = new_file::create_in(&home, &fields.path) else { break };
         let room = if much { SPARE_LOG_ROOM_BYTES } else { 0 };
         match map(&fields.path, &file, length, room) {
-            Some(made) => *slot = made,
+            Some(log) => *slot = log,
             None => break,
         }
         fields.count += 1;

@@ -4,7 +4,7 @@ use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
-use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, VERSION};
+use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, VERSION, left_out};
 
 use crate::platform::raw::{self, OwnDescriptor};
 use crate::platform::text::fill_field;
@@ -61,6 +61,7 @@ fn find_out(fields: &mut FileHeader) {
     fields.resources = u32::from(RESOURCES);
     fields.heads = u32::from(recording_options().keeps_any_snippets());
     fields.recording = settings::recording_id();
+    fields.left_out = if recording_options().words == 0 { left_out::WORDS } else { 0 };
     fields.namespace = raw::inode_of(c"/proc/self/ns/net").unwrap_or(0);
     if let Ok(file) = raw::open(c"/proc/self/cgroup", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
         file.read(&mut fields.cgroup);

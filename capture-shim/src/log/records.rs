@@ -122,6 +122,24 @@ impl RecordWriter {
         }
     }
 
+    /// Writes the rare words of the transfer or datagram that was just written, if there is room
+    /// for them in its chunk.
+    #[inline(always)]
+    pub(crate) fn write_rare_words(
+        self,
+        direction: Direction,
+        flow: u32,
+        first: u32,
+        second: Option<u32>,
+    ) {
+        let count = 1 + usize::from(second.is_some());
+        let head = encode::rare_words_head(direction, flow, count);
+        if let Some(place) = self.reserve_words(1 + count, || true) {
+            // SAFETY: the words were reserved for this record.
+            unsafe { commit_record(place, 1 + count, [head, first].into_iter().chain(second)) };
+        }
+    }
+
     /// Writes a record with the time `now`, in ticks.
     #[inline]
     pub(crate) fn record<const CAPACITY: usize>(self, words: &RecordWords<CAPACITY>, now: u64) {

@@ -1,7 +1,7 @@
 //! Beginning of a log: when the process uses its first socket.
 //!
 //! Most processes never use a socket, and leave nothing. The start time of the process is noted
-//! when the process starts, since its log has to contain it.
+//! when the process starts, since its log has to contain it (`state/child_birth.rs` has a child's).
 //!
 //! Whatever fails here, the program continues as if the library were not there.
 
@@ -14,20 +14,8 @@ use super::{
 };
 use crate::descriptors::table;
 use crate::platform::{checksum, clock, identity, permitted_syscalls, raw};
-use crate::state::{ProcessState, lineage};
+use crate::state::{ProcessState, child_birth, lineage};
 use crate::tuning::MAX_YIELDS;
-
-/// Notes the start of a child, which has one thread. A child has no log until it uses a socket.
-pub(crate) fn begin_child(state: &ProcessState) {
-    let birth = clock::read_anchor();
-    // SAFETY: a new child has one thread, so nothing else uses the cell.
-    unsafe { *state.birth.get() = birth };
-    if permitted_syscalls::is_active() {
-        // By these ids the child knows its parent, and its children will know the child.
-        identity::process_ids();
-    }
-    lineage::enter_process(birth.realtime);
-}
 
 /// Starts the process's log. Returns when this or another thread has started it, or it cannot be
 /// started.
@@ -45,6 +33,7 @@ pub(crate) fn start_log(state: &ProcessState) {
         }
         return;
     }
+    child_birth::complete_birth();
     // The checksum is not chosen when the library is loaded: most processes do not need it, and a
     // virtual processor takes long to report its features.
     checksum::choose_crc32();
@@ -82,8 +71,9 @@ fn create_log(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     };
     // The guard begins before anything is stored in the log.
     guard::begin_guard();
-    let made = spare.map_or_else(|| create_file(state), Ok);
-    let header = made.or_else(|cause| preallocated_logs::take_preallocated(state).ok_or(cause))?;
+    let header = spare.map_or_else(|| create_file(state), Ok);
+    let header =
+        header.or_else(|cause| preallocated_logs::take_preallocated(state).ok_or(cause))?;
     // SAFETY: a page of a new log, which is owned by this process alone and stays mapped; zeros are
     // valid.
     fill_in(state, unsafe { &mut *header });
@@ -96,22 +86,23 @@ pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
     if state.starting.compare_exchange(0, identity::thread_id(), AcqRel, Acquire).is_err() {
         return;
     }
+    child_birth::complete_birth();
     checksum::choose_crc32();
     let generation = clock::current_ticks() | 1;
     // SAFETY: only the thread that starts the log writes the path, and nothing reads it before the
     // generation.
     let path = unsafe { &mut *state.path.get() };
-    let made = new_file::set_path(path, state, b".spare")
+    let log = new_file::set_path(path, state, b".spare")
         .and_then(|()| preallocated_logs::make_one(path, room, |file| keep::note_log(state, file)));
-    let Some(made) = made else {
+    let Some(log) = log else {
         state.starting.store(0, Release);
         return;
     };
     guard::begin_guard();
-    preallocated_logs::become_own(state, &made);
+    preallocated_logs::become_own(state, &log);
     // No header is stored before it is needed: the first store into a page of a file takes time.
     state.unused.store(1, Relaxed);
-    state.header.store(made.memory.cast(), Relaxed);
+    state.header.store(log.memory.cast(), Relaxed);
     state.generation.store(generation, Release);
 }
 
@@ -133,7 +124,7 @@ fn fill_in(state: &ProcessState, fields: &mut FileHeader) {
     let ids = identity::process_ids();
     (fields.pid, fields.parent_pid, fields.uid) = (ids.pid, ids.parent, ids.user);
     fields.start = new_file::process_start(state);
-    lineage::fill_ancestors(&mut fields.ancestors);
+    lineage::fill_ancestors(ids.pid, &mut fields.ancestors);
     fields.state.store(progress::RUNNING, Relaxed);
     fields.magic.store(MAGIC, Release);
 }

@@ -10,7 +10,7 @@ use socket_log::layout::FileHeader;
 use super::{guard, start};
 use crate::platform::identity;
 use crate::state::thread::{self, ThreadLogState};
-use crate::state::{self, ProcessState, inherit};
+use crate::state::{self, ProcessState, RecentSockets, child_birth, inherit};
 
 /// Right to write: a process with a log, and the calling thread as attached to it.
 #[derive(Clone, Copy)]
@@ -39,6 +39,13 @@ pub(super) fn attached_writer(state: &'static ProcessState) -> Option<RecordWrit
     let generation = state.generation.load(Relaxed);
     (generation != 0 && thread.generation.load(Relaxed) == generation)
         .then_some(RecordWriter { state, thread })
+}
+
+/// Writer of the calling thread, if it is attached to the log already, for records that state
+/// themselves which context they are about.
+#[cfg(not(feature = "injected"))]
+pub(crate) fn attached_thread() -> Option<RecordWriter> {
+    attached_writer(state::current_state()?)
 }
 
 /// Standing of the calling thread, for events that do not justify beginning a log.
@@ -118,11 +125,14 @@ fn attach_thread(
     } else {
         thread.cursor.store(0, Relaxed);
         thread.retired.iter().for_each(|kept| kept.store(0, Relaxed));
+        thread.recent.forget();
         thread.sent_to.reset_peers();
         thread.received_from.reset_peers();
         thread.set_ended(false);
         thread.tid.store(tid, Relaxed);
         thread.attached.store(generation, Relaxed);
+        #[cfg(not(feature = "injected"))]
+        state::context_source::begin_asking(thread);
         guard::begin_thread();
     }
     thread.generation.store(generation, Relaxed);
@@ -132,6 +142,7 @@ fn attach_thread(
 /// Makes the calling thread check its identity before it writes again: its child is about to run on
 /// its memory.
 pub(crate) fn set_aside() {
+    child_birth::complete_birth();
     let (Some(state), thread) = (state::current_state(), thread::current_thread()) else { return };
     if state.generation.load(Acquire) == 0 {
         thread.tid.store(identity::thread_id(), Relaxed);
@@ -155,6 +166,11 @@ impl RecordWriter {
     pub(crate) fn header(self) -> Option<&'static FileHeader> {
         // SAFETY: null or a mapping that is never removed.
         unsafe { self.state.header.load(Relaxed).as_ref() }
+    }
+
+    /// Facts about sockets that the calling thread has just learned.
+    pub(crate) fn recent_sockets(self) -> &'static RecentSockets {
+        &self.thread.recent
     }
 
     /// Id of the calling thread.

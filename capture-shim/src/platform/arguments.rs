@@ -59,6 +59,13 @@ pub(crate) unsafe fn keep_arguments(count: c_int, arguments: *const *const c_cha
     }
 }
 
+/// Whether any argument is as `is_wanted` says.
+pub(crate) fn any_argument(is_wanted: impl Fn(&[u8]) -> bool) -> bool {
+    // SAFETY: nothing writes any more once the arguments are kept.
+    let kept = unsafe { &*KEPT.0.get() };
+    kept.bytes.split(|byte| *byte == 0).any(is_wanted)
+}
+
 /// Writes the arguments into a header's field.
 pub(crate) fn write_arguments(field: &mut [u8; ARGUMENTS_BYTES]) {
     // SAFETY: nothing writes any more once the constructor has run.

@@ -23,7 +23,7 @@ pub(crate) fn update_crc32(so_far: u32, bytes: &[u8]) -> u32 {
 /// Detects the processor's instructions.
 pub(crate) fn choose_crc32() {
     #[cfg(target_arch = "x86_64")]
-    folding::choose_folding();
+    super::processor::detect_instructions();
 }
 
 /// CRC-32 by crc32fast's table.

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use socket_log::layout::{ANCHOR_REACH, Anchor, tick};
 
-use super::{raw, test_clock};
+use super::{InitOnce, raw, test_clock};
 use crate::c_library::objects::LoadedObject;
 use crate::tuning::FIRST_ANCHOR_REACH;
 
@@ -102,6 +102,9 @@ pub(crate) fn anchor_reach(start: u64, ticks: u64) -> u32 {
 
 /// All clocks at the moment of the reading of `CLOCK_REALTIME`; the other two are read on both
 /// sides of it. The tightest of four tries is used, since a thread can be interrupted in between.
+///
+/// It has a stack frame of its own: its callers create parts of the log, which need more of it.
+#[inline(never)]
 pub(crate) fn read_anchor() -> Anchor {
     let mut best = try_anchor();
     for _ in 0..3 {
@@ -111,6 +114,35 @@ pub(crate) fn read_anchor() -> Anchor {
         }
     }
     test_clock::shift_anchor(best.0)
+}
+
+/// Anchor from which [`anchor_at`] determines the rate of ticks.
+static FIRST_ANCHOR: InitOnce<Anchor> =
+    InitOnce::new(Anchor { ticks: 0, monotonic: 0, realtime: 0 });
+
+/// Keeps the anchor at the start of the program, for its children.
+///
+/// # Safety
+/// Only the constructor calls this, before the program has a second thread.
+pub(crate) unsafe fn keep_first_anchor(anchor: Anchor) {
+    // SAFETY: as the caller guarantees.
+    unsafe { FIRST_ANCHOR.set(anchor) };
+}
+
+/// All clocks at an earlier moment since the program's start, which was noted in ticks only. It
+/// lies between two anchors, so it is as accurate as these while the rate of ticks is constant. The
+/// real time is that of the clock's present setting.
+pub(crate) fn anchor_at(ticks: u64) -> Anchor {
+    let (first, now) = (FIRST_ANCHOR.get(), read_anchor());
+    let ticks = ticks.min(now.ticks);
+    let all = now.ticks.saturating_sub(first.ticks).max(1);
+    let elapsed = now.monotonic.saturating_sub(first.monotonic).max(0);
+    let since = u128::from(now.ticks - ticks) * elapsed as u128 / u128::from(all);
+    Anchor {
+        ticks,
+        monotonic: now.monotonic.saturating_sub(since as i64),
+        realtime: now.realtime.saturating_sub(since as i64),
+    }
 }
 
 /// All clocks once, and the time that it took to read them, in nanoseconds.

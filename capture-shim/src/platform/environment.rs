@@ -13,6 +13,16 @@ pub(crate) fn present_environment() -> *const *const c_char {
     unsafe { (&raw const environ).read() }
 }
 
+/// Replaces the array of the environment's strings.
+///
+/// # Safety
+/// The process has one thread. The array and its strings stay as long as the process, and a null
+/// pointer ends the array.
+pub(crate) unsafe fn replace_environment(strings: *mut *const c_char) {
+    // SAFETY: as the caller guarantees.
+    unsafe { (&raw mut environ).write(strings) };
+}
+
 /// Value of the variable that begins with `name` (which ends with `=`).
 pub(crate) fn find_variable(strings: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
     if strings.is_null() {

@@ -7,6 +7,7 @@ use core::ffi::{CStr, c_char, c_int};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
+use super::child_birth;
 use super::lineage::{self, ANCESTORS};
 use super::preload_list::{is_loaded, names_own, others_list, preload_list};
 use super::settings::{
@@ -58,6 +59,7 @@ impl CompleteEnvironment {
         if !given.is_null() && !raw::is_readable(given) {
             return given;
         }
+        child_birth::complete_birth();
         let better = match refused {
             0 if has_library(given) && is_complete(given) => None,
             0 => self.build_complete(given, false),

@@ -11,8 +11,8 @@ use core::ffi::{CStr, c_char};
 use socket_log::layout::ANCESTORS_BYTES;
 
 use crate::platform::environment::{find_variable, present_environment};
+use crate::platform::raw;
 use crate::platform::text::{self, BoundedText};
-use crate::platform::{identity, raw};
 use crate::tuning::LINEAGE_BYTES;
 
 /// Beginning of the variable. Its value is `PID:START:NAME,...`, oldest ancestor first, with START
@@ -25,7 +25,7 @@ const NAME: usize = 15;
 /// The variable: the ancestors, followed by this process.
 struct LineageVariable(UnsafeCell<[u8; LINEAGE_BYTES]>);
 
-// SAFETY: written by the constructor and by a new `fork` child, before there is a second thread.
+// SAFETY: written by the constructor and by a `fork` child, before there is a second thread.
 unsafe impl Sync for LineageVariable {}
 
 /// Lineage of this process.
@@ -56,14 +56,11 @@ pub(crate) fn read_lineage() {
     }
 }
 
-/// Appends this process, which began at `start` (nanoseconds since the Unix epoch), to [`LINE`].
-pub(crate) fn enter_process(start: i64) {
+/// Appends the process `pid`, which began at `start` (nanoseconds since the Unix epoch), to
+/// [`LINE`].
+pub(crate) fn enter_process(pid: u32, start: i64) {
     let mut entry: BoundedText<64> = BoundedText::new();
-    entry
-        .push_number(identity::process_id().into())
-        .push(b":")
-        .push_number(start.max(0) as u64)
-        .push(b":");
+    entry.push_number(pid.into()).push(b":").push_number(start.max(0) as u64).push(b":");
     for byte in started_as().iter().take(NAME) {
         let is_plain = byte.is_ascii_graphic() && !matches!(byte, b',' | b':');
         entry.push(if is_plain { core::slice::from_ref(byte) } else { b"_" });
@@ -84,12 +81,16 @@ pub(crate) fn enter_process(start: i64) {
     rest.for_each(|place| *place = 0);
 }
 
-/// Writes the ancestors of this process into a header's field.
-pub(crate) fn fill_ancestors(field: &mut [u8; ANCESTORS_BYTES]) {
+/// Writes the ancestors of this process, which is `pid`, into a header's field.
+pub(crate) fn fill_ancestors(pid: u32, field: &mut [u8; ANCESTORS_BYTES]) {
     let all = lineage_variable().to_bytes().get(ANCESTORS.len()..).unwrap_or(&[]);
-    let own = all.iter().rposition(|byte| *byte == b',').unwrap_or(0);
-    let above = latest_entries(all.get(..own).unwrap_or(&[]), ANCESTORS_BYTES);
-    text::fill_field(field, above);
+    let last = all.iter().rposition(|byte| *byte == b',');
+    let mut own: BoundedText<64> = BoundedText::new();
+    own.push_number(pid.into()).push(b":");
+    // A child that was made unseen is not in the lineage, and its parent is the last entry.
+    let is_own = all.get(last.map_or(0, |comma| comma + 1)..).unwrap_or(&[]);
+    let end = if is_own.starts_with(own.as_bytes()) { last.unwrap_or(0) } else { all.len() };
+    text::fill_field(field, latest_entries(all.get(..end).unwrap_or(&[]), ANCESTORS_BYTES));
 }
 
 /// Last whole entries of `line` that fit into `room` bytes.

@@ -9,7 +9,7 @@ use socket_log::layout::{CHUNK_BYTES, snippet};
 use super::settings;
 use crate::platform::text::file_name;
 use crate::platform::{InitOnce, raw};
-use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
+use crate::tuning::{MAX_PORTS, MAX_WORD_BYTES, MIN_LOG_BYTES, WORD_BYTES};
 
 /// Whether files, sleeps and hand-offs between threads are recorded, too: true in
 /// `libsockcap_resources.so`, which is built from the same sources.
@@ -30,6 +30,11 @@ pub(crate) struct RecordingOptions {
     pub(crate) fingerprint: u32,
     /// Whether snippets are all that is recorded of streams in addition to their messages.
     pub(crate) watches_heads_alone: bool,
+    /// Number of bytes at the beginning of each message in which rare words are searched; 0 for
+    /// none.
+    pub(crate) words: u16,
+    /// Whether rare words are all that is recorded of streams in addition to their messages.
+    pub(crate) watches_words_alone: bool,
     /// Classes of snippets that are kept, a bit for each.
     heads: u8,
     ports: [u16; MAX_PORTS],
@@ -44,6 +49,8 @@ static OPTIONS: InitOnce<RecordingOptions> = InitOnce::new(RecordingOptions {
     cpu: false,
     fingerprint: 0,
     watches_heads_alone: false,
+    words: 0,
+    watches_words_alone: false,
     heads: 0,
     ports: [0; MAX_PORTS],
     port_count: 0,
@@ -67,6 +74,8 @@ pub(crate) fn read_options() {
         cpu: is_on(cpu),
         fingerprint: parse_size(fingerprint).map_or(0, |bytes| bytes.min(1 << 30) as u32),
         watches_heads_alone: false,
+        words: settings::option_value(settings::WORDS).map_or(WORD_BYTES, parse_words),
+        watches_words_alone: false,
         heads: settings::option_value(settings::PROTOCOLS).map_or(0, parse_classes),
         ports: [0; MAX_PORTS],
         port_count: 0,
@@ -79,10 +88,9 @@ pub(crate) fn read_options() {
         *place = port;
         options.port_count += 1;
     }
-    options.watches_heads_alone = options.keeps_any_snippets()
-        && !options.cpu
-        && !options.keeps_newest
-        && options.fingerprint == 0;
+    let is_plain = !options.cpu && !options.keeps_newest && options.fingerprint == 0;
+    options.watches_heads_alone = is_plain && options.keeps_any_snippets() && options.words == 0;
+    options.watches_words_alone = is_plain && options.words != 0 && !options.keeps_any_snippets();
     // SAFETY: the constructor runs before the program has a second thread.
     unsafe { OPTIONS.set(options) };
 }
@@ -106,12 +114,16 @@ impl RecordingOptions {
 
     /// Whether anything is recorded of a stream in addition to its messages.
     pub(crate) fn watches_streams(&self) -> bool {
-        self.cpu || self.fingerprint > 0 || self.keeps_newest || self.keeps_any_snippets()
+        self.cpu
+            || self.fingerprint > 0
+            || self.keeps_newest
+            || self.words > 0
+            || self.keeps_any_snippets()
     }
 
     /// Whether anything is recorded of a socket in addition to its datagrams.
     pub(crate) fn watches_datagrams(&self) -> bool {
-        self.cpu || self.keeps_any_snippets()
+        self.cpu || self.words > 0 || self.keeps_any_snippets()
     }
 
     /// Whether snippets are kept.
@@ -141,6 +153,14 @@ pub(crate) fn selects_this_command() -> bool {
         // The kernel's name has at most 15 bytes.
         name == executable || name == first || name.get(..15).unwrap_or(name) == comm
     })
+}
+
+/// Whether the tasks of the runtime `name` are followed: unless the user's value is off, or names
+/// the runtime with a minus sign.
+pub(crate) fn follows_runtime(name: &[u8]) -> bool {
+    let value = settings::option_value(settings::RUNTIMES).unwrap_or(b"");
+    let is_left_out = |part: &[u8]| part.strip_prefix(b"-") == Some(name);
+    value.is_empty() || is_on(value) && !value.split(|byte| *byte == b',').any(is_left_out)
 }
 
 /// Beginning of a file up to the first `end`.
@@ -179,6 +199,16 @@ fn parse_classes(value: &[u8]) -> u8 {
         _ => 1 << snippet::OTHER,
     };
     value.split(|byte| *byte == b',').map(class).fold(0, |all, class| all | class)
+}
+
+/// Number of bytes of each message in which words are searched, from a value of `SOCKCAP_WORDS`: a
+/// number of bytes, or whether they are searched at all.
+fn parse_words(value: &[u8]) -> u16 {
+    match parse_size(value) {
+        _ if !is_on(value) => 0,
+        Some(bytes @ 2..) => bytes.min(MAX_WORD_BYTES) as u16,
+        _ => WORD_BYTES,
+    }
 }
 
 /// Parses a number, with an optional suffix K, M or G for the powers of 1024.

@@ -16,7 +16,7 @@ use crate::platform::{InitOnce, raw};
 const LONGEST: usize = 4096;
 
 /// Variables of the options. [`super::options`] gives them their meaning.
-pub(crate) const OPTIONS: [&[u8]; 12] = [
+pub(crate) const OPTIONS: [&[u8]; 15] = [
     b"SOCKCAP_MAX_BYTES=",
     b"SOCKCAP_WHEN_FULL=",
     b"SOCKCAP_WAITS=",
@@ -29,6 +29,9 @@ pub(crate) const OPTIONS: [&[u8]; 12] = [
     b"SOCKCAP_PROTOCOLS=",
     b"SOCKCAP_INJECTOR=",
     b"SOCKCAP_RECORDING=",
+    b"SOCKCAP_WORDS=",
+    b"SOCKCAP_WORDS_KEY=",
+    b"SOCKCAP_RUNTIMES=",
 ];
 
 /// Index of the test clock's variable in [`OPTIONS`].
@@ -42,6 +45,15 @@ pub(crate) const INJECTOR: usize = 10;
 
 /// Index of the variable with the id of the recording in [`OPTIONS`].
 const RECORDING: usize = 11;
+
+/// Index of the variable of rare words in [`OPTIONS`].
+pub(crate) const WORDS: usize = 12;
+
+/// Index of the variable with the secret of their hashes in [`OPTIONS`].
+const WORDS_KEY: usize = 13;
+
+/// Index of the variable with the runtimes that are followed in [`OPTIONS`].
+pub(super) const RUNTIMES: usize = 14;
 
 /// Settings, as whole environment strings.
 pub(crate) struct UserSettings {
@@ -179,6 +191,12 @@ fn push_own_path(to: &mut BoundedText<LONGEST>) {
 /// Id of the recording that this process belongs to; zeros if there is none.
 pub(crate) fn recording_id() -> [u8; RECORDING_BYTES] {
     option_value(RECORDING).and_then(RecordingId::parse).map(RecordingId::bytes).unwrap_or_default()
+}
+
+/// Secret of the recording, from which the keys of hashes of words are made: random bytes, written
+/// like the recording's id. `None` if it was not given.
+pub(crate) fn word_secret() -> Option<[u8; RECORDING_BYTES]> {
+    option_value(WORDS_KEY).and_then(RecordingId::parse).map(RecordingId::bytes)
 }
 
 /// Choice of the ticks by the user.

@@ -12,7 +12,7 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
-use super::DatagramPeers;
+use super::{DatagramPeers, RecentSockets};
 use crate::tuning::MAX_RETIRED;
 
 /// State of one thread. All fields begin as zeros. Only the thread itself and its signal handlers
@@ -29,9 +29,11 @@ pub(crate) struct ThreadLogState {
     pub(crate) anchor: AtomicU64,
     /// Ticks of the latest transfer or anchor in the thread's chunk; 0 while it is undetermined.
     pub(crate) latest: AtomicU64,
-    /// Value of [`ThreadLogState::generation`] that is kept here while `generation` is set aside
-    /// for a `vfork`.
-    pub(crate) attached: AtomicU64,
+    /// Number of the context that the thread runs, see `runtimes/contexts.rs`; 0 for none. Next to
+    /// the fields that each record reads anyway.
+    pub(crate) context: AtomicU32,
+    /// Number of the context recorded for the records in the thread's chunk; 0 for none.
+    pub(crate) recorded_context: AtomicU32,
     /// Id of the thread when it was attached.
     pub(crate) tid: AtomicU32,
     /// Number of ticks from the latest anchor up to which records may be written.
@@ -53,21 +55,31 @@ pub(crate) struct ThreadLogState {
     pub(crate) session: AtomicUsize,
     /// Address in the stack where the function of `session` was called.
     pub(crate) session_frame: AtomicUsize,
-    /// Number of the task that the thread runs, see `exports/tokio.rs`; 0 for none.
-    pub(crate) task: AtomicU32,
-    /// Number of the task recorded for the records in the thread's chunk; 0 for none.
-    pub(crate) recorded_task: AtomicU32,
-    /// Number of records of woken tasks since the last other record.
+    /// Value of [`ThreadLogState::generation`] that is kept here while `generation` is set aside
+    /// for a `vfork`.
+    pub(crate) attached: AtomicU64,
+    /// Number of records of woken contexts since the last other record.
     pub(crate) in_a_row: AtomicU32,
     /// Position in the thread's chunk after the last of the records that `in_a_row` counts.
     pub(crate) after_last_ready: AtomicU32,
+    /// Ticks at the birth of the process, if the thread is the first of a `fork` child and the
+    /// birth is not complete, see [`super::child_birth`]; 0 otherwise.
+    pub(crate) birth: AtomicU64,
+    /// Id of the process that was born at `birth`.
+    pub(crate) born_as: AtomicU32,
+    /// Facts about sockets that the thread has just learned.
+    pub(crate) recent: RecentSockets,
     /// Peers to which the thread's latest datagrams were sent.
     pub(crate) sent_to: DatagramPeers,
     /// Peers from which the thread's latest datagrams were received.
     pub(crate) received_from: DatagramPeers,
+    /// Time in ticks of the latest transfer that a context acts on in place of the thread, see
+    /// `runtimes/python/hooks.rs`; 0 for none.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) claimed: AtomicU64,
 }
 
-const _: () = assert!(size_of::<ThreadLogState>() == 512);
+const _: () = assert!(size_of::<ThreadLogState>() == 704);
 
 /// Bits of [`ThreadLogState::marks`].
 const ENDED: u32 = 1;
@@ -121,10 +133,10 @@ core::arch::global_asm!(
     ".globl sockcap_thread",
     ".hidden sockcap_thread",
     ".type sockcap_thread, @object",
-    ".size sockcap_thread, 512",
+    ".size sockcap_thread, 704",
     ".balign 64",
     "sockcap_thread:",
-    ".zero 512",
+    ".zero 704",
     ".popsection",
 );
 

@@ -9,6 +9,10 @@
 )]
 
 mod heads;
+mod java;
+#[cfg(target_arch = "x86_64")]
+mod platform;
+mod rare_words;
 mod tokio;
 #[allow(dead_code, reason = "figures of the whole library")]
 #[path = "../../src/tuning.rs"]

@@ -1,8 +1,8 @@
 //! Tokio's functions: found by name, and moved if they can be.
 
-#[path = "../../src/exports/tokio/instructions.rs"]
+#[path = "../../src/runtimes/tokio/instructions.rs"]
 mod instructions;
-#[path = "../../src/exports/tokio/names.rs"]
+#[path = "../../src/runtimes/tokio/names.rs"]
 mod names;
 
 use instructions::movable_length;

@@ -15,7 +15,7 @@ mod classes;
 mod concurrency;
 mod shapes;
 
-pub use call_tree::{CallNode, DynamicCallTree, NO_PARENT};
+pub use call_tree::{CallNode, DynamicCallTree, TreePlace};
 pub use canonical::TreeCanonicalizer;
 pub use classes::{PositionId, TraceClass, TraceClasses};
 pub use concurrency::ConcurrencyByKind;

@@ -32,7 +32,7 @@ pub(crate) use schema::event_columns;
 /// Encodes all events of a batch as the columns of the table.
 ///
 /// # Errors
-/// Never, unless the columns do not fit `columns`.
+/// Fails if the values differ from the schema `columns`.
 pub(crate) fn encode_batch(
     piece: &EventBatch,
     names: &NameInterner,

@@ -9,6 +9,7 @@
 use std::io::Write;
 
 use analyze::calls::windows::Party;
+use clap::Args;
 use registry::{EntryHelp, Spec};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{LIMIT, PATTERN};
+use crate::flags::{SelectionFlags, read_flags};
 use crate::traces::names::{call_name, node_description};
 use crate::traces::{
     CallOperation, ExportedSpan, OperationLookup, SpanSide, SpanWriter, TraceChoice, lanes,
@@ -30,10 +31,13 @@ pub(crate) static CHROME: ExporterSpec = Spec {
         summary: "Traces as Chrome's trace events",
         ..EntryHelp::NOTHING
     },
-    flags: &[&PATTERN, &LIMIT],
+    flags: SelectionFlags::augment_args,
     entry: ExporterEntry {
         opened_by: "chrome://tracing, Perfetto, Speedscope",
-        make: |given| Ok(Box::new(ChromeExporter { traces: TraceChoice::from_flags(given) })),
+        make: |given| {
+            let traces = read_flags::<SelectionFlags>(given)?.into();
+            Ok(Box::new(ChromeExporter { traces }))
+        },
     },
 };
 

@@ -9,44 +9,60 @@ mod pattern;
 mod text;
 
 use std::ops::ControlFlow;
+use std::str::FromStr;
 
 use analyze::calls::windows::for_each_window;
 use analyze::infer::convolution::DelayGraph;
 use analyze::system_map::CallMapBuilder;
-use registry::{EntryHelp, Flag, FlagChoice, FlagValues, Spec};
+use clap::builder::PossibleValue;
+use clap::{ArgMatches, Args};
+use registry::values::one_of;
+use registry::{EntryHelp, Refusal, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{LIMIT, PATTERN};
+use crate::flags::{LIMIT_REFUSAL, PATTERN_REFUSAL, SelectionFlags, read_flags};
 use crate::patterns::one_pattern;
 use crate::tuning::MAX_EDGES;
 
-/// The graph to draw.
-static WHAT: Flag<GraphKind> =
-    Flag::one_of("what", "GRAPH", graph_choices, parse_graph, "For dot: the graph to draw")
-        .refused("--what is for dot only");
+/// The flags of graphs.
+#[derive(Args)]
+struct DotFlags {
+    /// For dot: the graph to draw
+    #[arg(
+        long,
+        value_name = "GRAPH",
+        value_parser = one_of::<GraphKind>(graph_words()),
+        add = Refusal("--what is for dot only")
+    )]
+    what: Option<GraphKind>,
+    #[command(flatten)]
+    selection: SelectionFlags,
+}
 
-fn graph_choices() -> Vec<FlagChoice> {
-    let choice = |name, alias, help| FlagChoice { name, alias, help };
-    vec![
-        choice("pattern", None, "A pattern, message by message"),
-        choice("calls", Some("figure8"), "A pattern, call by call: Figure 8 of Project 5"),
-        choice(
-            "delays",
-            Some("figure9"),
-            "The delays that the convolution algorithm finds: Figure 9 of Project 5",
-        ),
-        choice("map", None, "Callers and callees, with the rate and duration of calls"),
+fn graph_words() -> [PossibleValue; 4] {
+    let word = |name, help| PossibleValue::new(name).help(help);
+    let convolution = "The delays that the convolution algorithm finds: Figure 9 of Project 5";
+    [
+        word("pattern", "A pattern, message by message"),
+        word("calls", "A pattern, call by call: Figure 8 of Project 5").alias("figure8"),
+        word("delays", convolution).alias("figure9"),
+        word("map", "Callers and callees, with the rate and duration of calls"),
     ]
 }
 
-fn parse_graph(name: &str) -> Result<GraphKind, String> {
-    match name {
-        "calls" | "figure8" => Ok(GraphKind::Calls),
-        "delays" | "figure9" => Ok(GraphKind::Delays),
-        "map" => Ok(GraphKind::Map),
-        _ => Ok(GraphKind::Pattern),
+impl FromStr for GraphKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<GraphKind, String> {
+        match text {
+            "pattern" => Ok(GraphKind::Pattern),
+            "calls" | "figure8" => Ok(GraphKind::Calls),
+            "delays" | "figure9" => Ok(GraphKind::Delays),
+            "map" => Ok(GraphKind::Map),
+            _ => Err(format!("'{text}' is not a graph; choose pattern, calls, delays or map")),
+        }
     }
 }
 
@@ -58,7 +74,7 @@ pub(crate) static DOT: ExporterSpec = Spec {
         examples: &["sockcap export dot --what map | dot -Tsvg > map.svg"],
         ..EntryHelp::NOTHING
     },
-    flags: &[&WHAT, &PATTERN, &LIMIT],
+    flags: DotFlags::augment_args,
     entry: ExporterEntry { opened_by: "Graphviz", make: build_exporter },
 };
 
@@ -89,17 +105,14 @@ pub(crate) enum GraphKind {
 
 /// Builds the exporter from the user's options. Two of the graphs show one pattern, the others show
 /// all.
-fn build_exporter(given: &FlagValues) -> Result<Box<dyn Exporter>, String> {
-    let graph = given.get(&WHAT).unwrap_or_default();
+fn build_exporter(given: &ArgMatches) -> Result<Box<dyn Exporter>, String> {
+    let DotFlags { what, selection: SelectionFlags { only, limit } } = read_flags(given)?;
+    let (graph, pattern) = (what.unwrap_or_default(), only.pattern);
     let is_of_all = matches!(graph, GraphKind::Map | GraphKind::Delays);
-    match (is_of_all, given.is_given(&PATTERN), given.is_given(&LIMIT)) {
-        (true, true, _) => Err(PATTERN.spec.refusal()),
-        (false, _, true) => Err(LIMIT.spec.refusal()),
-        _ => Ok(Box::new(DotExporter {
-            graph,
-            pattern: given.get(&PATTERN),
-            limit: given.get(&LIMIT),
-        })),
+    match (is_of_all, pattern, limit) {
+        (true, Some(_), _) => Err(PATTERN_REFUSAL.to_owned()),
+        (false, _, Some(_)) => Err(LIMIT_REFUSAL.to_owned()),
+        _ => Ok(Box::new(DotExporter { graph, pattern, limit })),
     }
 }
 

@@ -18,7 +18,7 @@ pub trait Exporter {
     /// Checks the options alone, so that wrong options are reported before any work is done.
     ///
     /// # Errors
-    /// When the options can never work.
+    /// When no trace can be exported with these options.
     fn check_options(&self) -> Result<(), Error> {
         Ok(())
     }

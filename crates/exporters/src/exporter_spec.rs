@@ -1,6 +1,7 @@
 //! The entry of an exporter in the registry: its description, kept next to its code.
 
-use registry::{FlagValues, Spec};
+use clap::ArgMatches;
+use registry::Spec;
 
 use crate::exporter::Exporter;
 
@@ -11,6 +12,6 @@ pub type ExporterSpec = Spec<ExporterEntry>;
 pub struct ExporterEntry {
     /// The tools that open the output; empty for tables, which many tools open.
     pub opened_by: &'static str,
-    /// Makes the exporter with the given options, or returns why the values are incompatible.
-    pub make: fn(&FlagValues) -> Result<Box<dyn Exporter>, String>,
+    /// Makes the exporter with the given flags, or returns why the values are incompatible.
+    pub make: fn(&ArgMatches) -> Result<Box<dyn Exporter>, String>,
 }

@@ -12,14 +12,16 @@ use std::io;
 
 use analyze::paths::timing::{PatternTiming, mean_connect_time};
 use analyze::paths::{CallTree, Hop, PathPattern};
+use clap::Args;
 use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{LIMIT, PATTERN};
+use crate::flags::{SelectionFlags, read_flags};
 use crate::patterns::read_patterns;
 use crate::tuning::MAX_PATTERNS;
+
 /// The entry in the registry.
 pub(crate) static FOLDED: ExporterSpec = Spec {
     about: EntryHelp {
@@ -28,11 +30,12 @@ pub(crate) static FOLDED: ExporterSpec = Spec {
         examples: &["sockcap export folded | flamegraph.pl --countname ns > flames.svg"],
         ..EntryHelp::NOTHING
     },
-    flags: &[&PATTERN, &LIMIT],
+    flags: SelectionFlags::augment_args,
     entry: ExporterEntry {
         opened_by: "flamegraph.pl, inferno, Speedscope",
         make: |given| {
-            Ok(Box::new(FoldedExporter { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }))
+            let SelectionFlags { only, limit } = read_flags(given)?;
+            Ok(Box::new(FoldedExporter { pattern: only.pattern, limit }))
         },
     },
 };

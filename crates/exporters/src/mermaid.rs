@@ -6,6 +6,7 @@ use std::io;
 
 use analyze::paths::timing::{PatternTiming, is_noticeable};
 use analyze::paths::{CallTree, Hop, PathPattern};
+use clap::Args;
 use message_trace::TransportProtocol;
 use message_trace::units::{count_noun, format_duration, format_expected, format_whole_percent};
 use registry::{EntryHelp, Spec};
@@ -13,8 +14,9 @@ use registry::{EntryHelp, Spec};
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::PATTERN;
+use crate::flags::{PatternFlag, read_flags};
 use crate::patterns::one_pattern;
+
 /// The entry in the registry.
 pub(crate) static MERMAID: ExporterSpec = Spec {
     about: EntryHelp {
@@ -23,10 +25,13 @@ pub(crate) static MERMAID: ExporterSpec = Spec {
         examples: &["sockcap export mermaid --pattern 0"],
         ..EntryHelp::NOTHING
     },
-    flags: &[&PATTERN],
+    flags: PatternFlag::augment_args,
     entry: ExporterEntry {
         opened_by: "GitHub, GitLab, wikis",
-        make: |given| Ok(Box::new(MermaidExporter { pattern: given.get(&PATTERN) })),
+        make: |given| {
+            let PatternFlag { pattern } = read_flags(given)?;
+            Ok(Box::new(MermaidExporter { pattern }))
+        },
     },
 };
 

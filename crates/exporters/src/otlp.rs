@@ -14,37 +14,38 @@ mod send;
 mod spent;
 mod writer;
 
-use registry::{EntryHelp, Flag, FlagValues, Spec, values};
+use clap::{ArgMatches, Args};
+use registry::{EntryHelp, Refusal, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{ExportFormat, FORMAT, LIMIT, PATTERN};
+use crate::flags::{ExportFormat, FORMAT_REFUSAL, FormatFlag, SelectionFlags, read_flags};
 use crate::traces::{OperationLookup, TraceChoice, write_traces};
 use request_sink::{JsonLines, ProtobufFile};
 use send::{CollectorClient, RetryPolicy};
 use spent::SpentTimes;
 use writer::{CallDetails, OtlpWriter};
 
-/// The address of a collector.
-static TO: Flag<String> = Flag::text(
-    "to",
-    "URL",
-    values::parse_text,
-    "For otlp: send the traces to this collector, by OTLP over HTTP",
-)
-.conflicts(&["output", "format"])
-.refused("--to is for otlp only");
-
-/// Headers of each request.
-static HEADER: Flag<String> = Flag::text(
-    "header",
-    "KEY=VALUE",
-    values::parse_text,
-    "A header for the collector, such as 'authorization=Bearer TOKEN'; may be given several times",
-)
-.repeated()
-.requires(&["to"]);
+/// The flags of OTLP.
+#[derive(Args)]
+struct OtlpFlags {
+    #[command(flatten)]
+    format: FormatFlag,
+    #[command(flatten)]
+    selection: SelectionFlags,
+    /// For otlp: send the traces to this collector, by OTLP over HTTP
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with_all = ["output", "format"],
+        add = Refusal("--to is for otlp only")
+    )]
+    to: Option<String>,
+    /// A header for the collector, such as 'authorization=Bearer TOKEN'; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", requires = "to")]
+    header: Vec<String>,
+}
 
 /// The entry in the registry.
 pub(crate) static OTLP: ExporterSpec = Spec {
@@ -57,7 +58,7 @@ pub(crate) static OTLP: ExporterSpec = Spec {
         ],
         ..EntryHelp::NOTHING
     },
-    flags: &[&FORMAT, &PATTERN, &LIMIT, &TO, &HEADER],
+    flags: OtlpFlags::augment_args,
     entry: ExporterEntry {
         opened_by: "Jaeger, Tempo, any OpenTelemetry back end",
         make: build_exporter,
@@ -96,14 +97,15 @@ pub(crate) struct CollectorAddress {
 }
 
 /// Builds the exporter from the user's options.
-fn build_exporter(given: &FlagValues) -> Result<Box<dyn Exporter>, String> {
-    let encoding = match given.get(&FORMAT) {
-        None | Some(ExportFormat::Json) => OtlpEncoding::Json,
-        Some(ExportFormat::Protobuf) => OtlpEncoding::Protobuf,
-        Some(ExportFormat::Csv | ExportFormat::Parquet) => return Err(FORMAT.spec.refusal()),
+fn build_exporter(given: &ArgMatches) -> Result<Box<dyn Exporter>, String> {
+    let OtlpFlags { format, selection, to, header } = read_flags(given)?;
+    let encoding = match format.format.unwrap_or(ExportFormat::OF_OTLP) {
+        ExportFormat::Json => OtlpEncoding::Json,
+        ExportFormat::Protobuf => OtlpEncoding::Protobuf,
+        ExportFormat::Csv | ExportFormat::Parquet => return Err(FORMAT_REFUSAL.to_owned()),
     };
-    let to = given.get(&TO).map(|url| CollectorAddress { url, headers: given.all_values(&HEADER) });
-    Ok(Box::new(OtlpExporter { traces: TraceChoice::from_flags(given), encoding, to }))
+    let to = to.map(|url| CollectorAddress { url, headers: header });
+    Ok(Box::new(OtlpExporter { traces: selection.into(), encoding, to }))
 }
 
 impl CollectorAddress {

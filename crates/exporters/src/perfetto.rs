@@ -9,6 +9,7 @@ mod threads;
 use std::io::Write;
 
 use analyze::calls::windows::Party;
+use clap::Args;
 use prost::Message;
 use registry::{EntryHelp, Spec};
 use rustc_hash::FxHashMap;
@@ -16,7 +17,7 @@ use rustc_hash::FxHashMap;
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{LIMIT, PATTERN};
+use crate::flags::{SelectionFlags, read_flags};
 use crate::traces::names::{call_name, node_description};
 use crate::traces::{
     CallOperation, ExportedSpan, OperationLookup, SpanSide, SpanWriter, TraceChoice, lanes,
@@ -35,10 +36,13 @@ pub(crate) static PERFETTO: ExporterSpec = Spec {
         examples: &["sockcap export perfetto -o trace.perfetto --pattern 2 --limit 100"],
         ..EntryHelp::NOTHING
     },
-    flags: &[&PATTERN, &LIMIT],
+    flags: SelectionFlags::augment_args,
     entry: ExporterEntry {
         opened_by: "https://ui.perfetto.dev",
-        make: |given| Ok(Box::new(PerfettoExporter { traces: TraceChoice::from_flags(given) })),
+        make: |given| {
+            let traces = read_flags::<SelectionFlags>(given)?.into();
+            Ok(Box::new(PerfettoExporter { traces }))
+        },
     },
 };
 

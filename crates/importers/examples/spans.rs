@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use importers::IMPORTERS;
 use message_trace::{DataDir, Progress};
-use registry::FlagValues;
 
 /// Time at which reading ended.
 #[derive(Debug)]
@@ -47,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
     let kind = registry::find_entry(IMPORTERS, &kind.to_string_lossy()).ok_or("no such kind")?;
     let steps = Steps { begin: Instant::now(), read_ns: 0.into(), read_ticks: 0.into() };
-    let importer = (kind.make)(&FlagValues::default());
+    let importer = (kind.make)(&kind.parse_flags(&[])?)?;
     let summary = importer.import_files(&files, &DataDir::new(directory), &steps)?;
     let seconds = steps.begin.elapsed().as_secs_f64();
     let reading = steps.read_ns.into_inner() as f64 / 1e9;

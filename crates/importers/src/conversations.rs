@@ -14,7 +14,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use message_trace::{Endpoint, Message, NodeId, TransportProtocol};
+use message_trace::{Endpoint, FlowId, Message, NodeId, TransportProtocol};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::tuning::FIRST_EPHEMERAL_PORT;
@@ -25,7 +25,7 @@ pub(crate) enum ConversationScope {
     /// All messages between two ends.
     Between(TransportProtocol),
     /// All messages of a flow that the table names.
-    Flow(i64),
+    Flow(FlowId),
     /// The calls of one node to another, which is the second end.
     Calls,
 }

@@ -1,11 +1,11 @@
 //! Flags that importers of several kinds share.
 
-use registry::{Flag, values};
+use clap::Args;
 
-/// Name of the import.
-pub(crate) static NAME: Flag<String> = Flag::text(
-    "name",
-    "NAME",
-    values::parse_text,
-    "The name of the import [default: after the first file]",
-);
+/// `--name NAME`: the name of the import.
+#[derive(Args)]
+pub(crate) struct NameFlag {
+    /// The name of the import [default: after the first file]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}

@@ -1,5 +1,6 @@
 //! Trait of all importers.
 
+use std::fmt::Debug;
 use std::path::PathBuf;
 
 use message_trace::{DataDir, Progress};
@@ -8,7 +9,7 @@ use crate::error::Error;
 use crate::summary::ImportSummary;
 
 /// Imports files of one kind into a data directory. The user's choices are in the importer itself.
-pub trait Importer {
+pub trait Importer: Debug {
     /// Noun for the input, singular and plural: `["row", "rows"]`.
     fn input_nouns(&self) -> [&'static str; 2];
 

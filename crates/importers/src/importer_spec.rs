@@ -1,6 +1,7 @@
 //! Importer spec: the registry entry of an importer.
 
-use registry::{FlagValues, Spec};
+use clap::{ArgMatches, Error};
+use registry::Spec;
 
 use crate::importer::Importer;
 
@@ -13,8 +14,8 @@ pub struct ImporterEntry {
     pub files: &'static str,
     /// Long name of a flag that also names files: with it, no other files are required.
     pub files_by: Option<&'static str>,
-    /// Creates the importer for the user's flag values.
-    pub make: fn(&FlagValues) -> Box<dyn Importer>,
+    /// Makes the importer with the given flags.
+    pub make: fn(&ArgMatches) -> Result<Box<dyn Importer>, Error>,
     /// Imports arbitrary bytes as a file and writes nothing. Panics if the importer violates its
     /// contract: everything that is read is either used or counted as skipped, and an error names
     /// the file, which is called `input`.

@@ -62,7 +62,9 @@ fn registry_entries_are_complete() {
     assert_eq!(registry::registry_faults(IMPORTERS), Vec::<String>::new());
     for kind in IMPORTERS {
         assert!(!(kind.samples)().is_empty(), "{kind:?} has no sample");
-        assert!(kind.flags.iter().all(|flag| flag.spec().long != "data"), "{kind:?}");
+        let (flags, given) = (kind.declared_flags(), kind.parse_flags(&[]).unwrap());
+        assert!(flags.iter().all(|flag| flag.get_long() != Some("data")), "{kind:?}");
+        assert!((kind.make)(&given).is_ok(), "{kind:?} reads flags that it does not declare");
     }
 }
 

@@ -4,7 +4,7 @@
 
 use message_trace::table::{self, MessageWriter};
 use message_trace::{DataPath, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace};
-use message_trace::{NodeId, PathError};
+use message_trace::{FlowId, NodeId, PathError};
 
 use rustc_hash::FxHashMap;
 
@@ -73,7 +73,7 @@ pub(crate) struct RowResolver<'a> {
     pub(crate) conversations: &'a Conversations,
     pub(crate) outcomes: Vec<ConversationOutcome>,
     /// Number of the first flow that the table does not name.
-    pub(crate) first_flow: i64,
+    pub(crate) first_flow: FlowId,
 }
 
 impl RowResolver<'_> {
@@ -178,7 +178,7 @@ impl RowResolver<'_> {
         let open = UnresolvedDirection(message.direction);
         let side = usize::from(open.has_bit(UnresolvedDirection::SECOND_SIDE));
         let place = if open.has_bit(UnresolvedDirection::FLOW) {
-            u32::try_from(message.flow).ok()
+            u32::try_from(message.flow.number()).ok()
         } else if open.has_bit(UnresolvedDirection::DIRECTION) {
             let nothing = Endpoint::Other(String::new());
             let of =
@@ -193,7 +193,7 @@ impl RowResolver<'_> {
         let outcome = place.and_then(|place| self.outcomes.get(place as usize));
         let outcome = outcome.copied().unwrap_or_default();
         if open.has_bit(UnresolvedDirection::FLOW) {
-            message.flow = self.first_flow.saturating_add(i64::from(outcome.number));
+            message.flow = self.first_flow.advanced_by(i64::from(outcome.number));
         }
         let is_connecting = match open.has_bit(UnresolvedDirection::DIRECTION) {
             true => side == outcome.connecting,

@@ -17,7 +17,7 @@ mod values;
 
 pub(crate) use calls::CALLS;
 pub use calls::CallImporter;
-pub(crate) use flags::{UNIT, chosen_unit};
+pub(crate) use flags::{TableFlags, UnitFlag};
 pub(crate) use messages::MESSAGES;
 pub use messages::MessageImporter;
 pub(crate) use project5::PROJECT5;

@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 
 use message_trace::table::MessageWriter;
-use message_trace::{DataDir, Endpoint, EndpointId, Message, Node, NodeId, NodeList};
+use message_trace::{DataDir, Endpoint, EndpointId, FlowId, Message, Node, NodeId, NodeList};
 use rustc_hash::FxHashMap;
 
 use crate::conversations::{ConversationEnd, ConversationKey, ConversationScope, Conversations};
@@ -39,7 +39,7 @@ pub(crate) struct MessageTarget {
     threads: FxHashMap<Box<str>, i32>,
     conversations: Conversations,
     /// Number after all flow numbers of the table.
-    next_flow: i64,
+    next_flow: FlowId,
     /// Runs of messages of each file, if there are several files.
     runs: Option<DirectionRuns>,
     /// Number of the first message of each file.
@@ -53,7 +53,7 @@ pub(crate) enum ConnectionHint {
     /// direction.
     OfCalls(i8),
     /// Flow and direction, as far as the table has them.
-    Of(Option<i64>, Option<i8>),
+    Of(Option<FlowId>, Option<i8>),
 }
 
 const MESSAGES: &str = "messages.parquet";
@@ -80,7 +80,7 @@ impl MessageTarget {
             begins: Vec::new(),
             threads: FxHashMap::default(),
             conversations: Conversations::default(),
-            next_flow: 0,
+            next_flow: FlowId::default(),
             runs: None,
             files: Vec::new(),
         }
@@ -217,7 +217,7 @@ impl MessageTarget {
             }
         };
         if let ConnectionHint::Of(Some(flow), _) = connection {
-            self.next_flow = self.next_flow.max(flow.saturating_add(1));
+            self.next_flow = self.next_flow.max(flow.advanced_by(1));
         }
         message.direction = open.to_code();
         match &mut self.place {
@@ -233,7 +233,7 @@ impl MessageTarget {
         key: ConversationKey,
         side: usize,
         message: &Message,
-    ) -> Result<i64, Error> {
+    ) -> Result<FlowId, Error> {
         let place = self.conversations.place_of_key(key);
         if self.conversations.len() > MAX_CONVERSATIONS {
             let why = format!(
@@ -243,7 +243,7 @@ impl MessageTarget {
             return Err(Error::malformed_at(file, FilePosition::File, why));
         }
         self.conversations.add_message(place, side, message);
-        Ok(i64::from(place))
+        Ok(FlowId::from_number(i64::from(place)))
     }
 
     /// Number of messages of the import so far.

@@ -219,6 +219,11 @@ impl DataDir {
         self.0.join("operations.parquet")
     }
 
+    /// Returns the path of the rare words of messages, written by reconcile if logs contain them.
+    pub fn words_path(&self) -> DataPath {
+        self.0.join("words.parquet")
+    }
+
     /// Returns all logs of all hosts, sorted by path. Empty without a `hosts` directory. Entries
     /// that are no regular files are skipped, see [`DataDir::skipped_files`].
     ///

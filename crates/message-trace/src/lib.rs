@@ -3,6 +3,7 @@
 pub mod clock_exchange;
 mod data_dir;
 mod endpoint;
+mod flow;
 pub mod json;
 mod message;
 mod node;
@@ -15,11 +16,13 @@ pub mod table;
 mod trace;
 mod tuning;
 pub mod units;
+mod word_column;
 
 pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, ImportedTrace, SkippedFile};
 pub use data_files::{DataPath, DirectoryEntry, DirectoryLock, FileKind, LinkError, NewFile};
 pub use endpoint::{Endpoint, EndpointId};
+pub use flow::FlowId;
 pub use message::{
     ConnectSpan, EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, TransportProtocol,
     arrival_of_times,
@@ -31,3 +34,4 @@ pub use progress::Progress;
 pub use sparse_column::SparseColumn;
 pub use splitmix::mix_bits;
 pub use trace::{MessageTrace, WholeTraceFacts};
+pub use word_column::{MessageEnd, WordColumn, WordHash};

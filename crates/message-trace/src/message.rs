@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::endpoint::EndpointId;
+use crate::flow::FlowId;
 use crate::node::NodeId;
 
 /// [`Message::direction`]: sent by the side that connected.
@@ -42,8 +43,8 @@ pub struct Message {
     pub src_tid: Option<i32>,
     /// The thread that made the last receive.
     pub dst_tid: Option<i32>,
-    /// Number of the flow: the same for both directions of one connection.
-    pub flow: i64,
+    /// The flow: the same for both directions of one connection.
+    pub flow: FlowId,
     /// Direction of the message in its flow: [`FROM_CONNECTING`] or [`FROM_ACCEPTING`].
     pub direction: i8,
     /// Transport protocol.
@@ -72,7 +73,7 @@ impl Message {
     /// Creates a message between `ends`: one part without payload, at unknown times. All messages
     /// are made from this one.
     #[inline]
-    pub fn between_ends(ends: EndPair, flow: i64, direction: i8) -> Message {
+    pub fn between_ends(ends: EndPair, flow: FlowId, direction: i8) -> Message {
         let EndPair { src, dst, protocol } = ends;
         Message {
             send_first: None,

@@ -5,9 +5,24 @@
 use std::fmt;
 use std::str::FromStr;
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 /// Number of a node, from 0: its row in the node table of its trace. Ids of different traces are
 /// unrelated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+)]
 #[repr(transparent)]
 pub struct NodeId(u32);
 
@@ -50,6 +65,9 @@ pub struct Node {
     /// Whether `command` is the name of a service, as tracers give one, which is the same on all
     /// hosts: the name is unambiguous without the host.
     pub service: bool,
+    /// The runtime of the process that switches threads between tasks which were not followed, such
+    /// as `Python 3.15`; empty if there is none, or none is known.
+    pub unfollowed: String,
 }
 
 /// The node table: a node's id is its row.

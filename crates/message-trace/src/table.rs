@@ -16,6 +16,7 @@ mod operation_index;
 pub mod operations;
 mod reader;
 mod row_groups;
+pub mod words;
 mod writer;
 
 pub use crate::tuning::{BATCH_ROWS, GROUP_ROWS};

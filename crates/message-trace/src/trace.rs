@@ -13,10 +13,12 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::endpoint::{Endpoint, EndpointId};
+use crate::flow::FlowId;
 use crate::message::{ConnectSpan, EndPair, Message, NodeEnd, TransportProtocol};
 use crate::node::{Node, NodeId, NodeList};
 use crate::operation::OperationFacts;
 use crate::sparse_column::SparseColumn;
+use crate::word_column::{MessageEnd, WordColumn, WordHash};
 pub(crate) use call_ids::CallIds;
 use endpoints::EndpointInterner;
 
@@ -42,7 +44,7 @@ pub struct MessageTrace {
     pub(crate) dst_endpoint: Vec<EndpointId>,
     pub(crate) src_tid: Vec<i32>,
     pub(crate) dst_tid: Vec<i32>,
-    pub(crate) flow: Vec<i64>,
+    pub(crate) flow: Vec<FlowId>,
     pub(crate) direction: Vec<i8>,
     pub(crate) protocol: Vec<TransportProtocol>,
     pub(crate) bytes: Vec<i64>,
@@ -50,6 +52,7 @@ pub struct MessageTrace {
     pub(crate) connects: SparseColumn<ConnectSpan>,
     pub(crate) call: Vec<u32>,
     pub(crate) operations: SparseColumn<OperationFacts>,
+    pub(crate) words: WordColumn,
     /// Facts about the rest, if this is a part of a trace.
     pub beyond: WholeTraceFacts,
 }
@@ -60,10 +63,10 @@ pub struct MessageTrace {
 pub struct WholeTraceFacts {
     /// Number of requests before the first message that are not answered before it, by flow; flows
     /// without such requests are omitted.
-    pub open: FxHashMap<i64, u32>,
+    pub open: FxHashMap<FlowId, u32>,
     /// Flows with different numbers of messages from their two sides in the whole trace; `None`:
     /// this is the whole.
-    pub uneven: Option<Arc<FxHashSet<i64>>>,
+    pub uneven: Option<Arc<FxHashSet<FlowId>>>,
 }
 
 impl MessageTrace {
@@ -207,6 +210,22 @@ impl MessageTrace {
     /// Returns whether the operation of any message is known.
     pub fn has_operations(&self) -> bool {
         !self.operations.is_empty()
+    }
+
+    /// Adds a word of the message of row `row` at `end`. Words come in the order of rows and ends.
+    pub fn add_word(&mut self, row: usize, end: MessageEnd, word: WordHash) {
+        self.words.push(row, end, word);
+    }
+
+    /// Returns the rare words of the message of row `row` at `end`.
+    #[inline]
+    pub fn words(&self, row: usize, end: MessageEnd) -> &[WordHash] {
+        self.words.words_of(row, end)
+    }
+
+    /// Returns whether the words of any message are known.
+    pub fn has_words(&self) -> bool {
+        !self.words.is_empty()
     }
 
     /// Returns the id that pairs the call or return of row `row` with its counterpart.

@@ -3,6 +3,7 @@
 mod budget;
 mod external_sort;
 mod hash_index;
+mod ids;
 mod interner;
 mod mapped_file;
 mod memory_pool;

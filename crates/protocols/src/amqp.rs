@@ -27,7 +27,7 @@ pub(crate) static AMQP: ProtocolSpec = Spec {
         summary: "AMQP 0-9-1: methods, exchanges, routing keys and queues, by channels",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "The header of the protocol, or a whole frame with a known method.",

@@ -21,7 +21,7 @@ pub(crate) static DNS: ProtocolSpec = Spec {
         summary: "DNS: types of questions without names, codes of responses, by message ids",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "A valid message with one question, as a datagram or after its length.",

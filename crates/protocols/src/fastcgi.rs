@@ -23,7 +23,7 @@ pub(crate) static FASTCGI: ProtocolSpec = Spec {
         summary: "FastCGI: method and route, CGI status, by request ids",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "A record that begins a request, with a known role.",

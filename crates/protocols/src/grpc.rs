@@ -15,7 +15,7 @@ pub(crate) static GRPC: ProtocolSpec = Spec {
         summary: "gRPC over HTTP/2: service and method, status of the trailers, by streams",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Http2,
         recognised: "The content type application/grpc of a request of HTTP/2.",

@@ -21,7 +21,7 @@ pub(crate) static HTTP: ProtocolSpec = Spec {
         summary: "HTTP/1.0 and 1.1: method and route, status code",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Http1,
         recognised: "A first line with a known method and HTTP/1, or with HTTP/1 and a status code.",

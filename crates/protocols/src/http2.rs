@@ -22,7 +22,7 @@ pub(crate) static HTTP2: ProtocolSpec = Spec {
         summary: "HTTP/2: method and route, status code, by streams",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Http2,
         recognised: "The client's preface, or an upgrade of HTTP/1 that the server agrees to.",

@@ -1,9 +1,14 @@
 //! IMAP (RFC 9051): verbs without their arguments and statuses, paired by tags.
 
+mod command_lines;
+
 use registry::{EntryHelp, Spec};
 
+use self::command_lines::{
+    has_tag_after, is_greeting, is_tag, literal_length, parse_command, tag_number,
+};
 use crate::bounded_map::BoundedMap;
-use crate::cursor::{first_line, parse_decimal};
+use crate::cursor::first_line;
 use crate::flow_snippet::{FlowSpeaker, LogPosition, SnippetRule};
 use crate::opening::{FlowOpening, yes_if};
 use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
@@ -20,7 +25,7 @@ pub(crate) static IMAP: ProtocolSpec = Spec {
         summary: "IMAP: verbs without mailboxes and searches, statuses, by tags",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "A greeting with `* OK` or `* PREAUTH`, or a tag with a digit and a known verb.",
@@ -54,106 +59,6 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 }
 
 const NAME: &str = "imap";
-
-/// Commands of RFC 9051, RFC 3501 and common extensions.
-const VERBS: &[&str] = &[
-    "CAPABILITY",
-    "NOOP",
-    "LOGOUT",
-    "STARTTLS",
-    "AUTHENTICATE",
-    "LOGIN",
-    "ENABLE",
-    "SELECT",
-    "EXAMINE",
-    "CREATE",
-    "DELETE",
-    "RENAME",
-    "SUBSCRIBE",
-    "UNSUBSCRIBE",
-    "LIST",
-    "LSUB",
-    "NAMESPACE",
-    "STATUS",
-    "APPEND",
-    "IDLE",
-    "CLOSE",
-    "UNSELECT",
-    "EXPUNGE",
-    "SEARCH",
-    "FETCH",
-    "STORE",
-    "COPY",
-    "MOVE",
-    "CHECK",
-    "SORT",
-    "THREAD",
-    "ID",
-    "GETQUOTA",
-    "GETQUOTAROOT",
-    "COMPRESS",
-];
-
-/// Words that may follow `UID`.
-const OF_UID: [(&str, &str); 8] = [
-    ("FETCH", "UID FETCH"),
-    ("STORE", "UID STORE"),
-    ("SEARCH", "UID SEARCH"),
-    ("COPY", "UID COPY"),
-    ("MOVE", "UID MOVE"),
-    ("EXPUNGE", "UID EXPUNGE"),
-    ("SORT", "UID SORT"),
-    ("THREAD", "UID THREAD"),
-];
-
-/// Parses the tag and verb of a client's line.
-fn parse_command(line: &[u8]) -> Option<(&[u8], &'static str)> {
-    let mut words = line.split(|byte| *byte == b' ');
-    let tag = words.next().filter(|tag| is_tag(tag))?;
-    let word = words.next()?;
-    let is = |word: &[u8], name: &str| name.as_bytes().eq_ignore_ascii_case(word);
-    if is(word, "UID") {
-        let word = words.next()?;
-        return OF_UID.iter().find(|(name, _)| is(word, name)).map(|(_, name)| (tag, *name));
-    }
-    VERBS.iter().find(|name| is(word, name)).map(|name| (tag, *name))
-}
-
-/// Whether a server's line is a greeting.
-fn is_greeting(line: &[u8]) -> bool {
-    [b"* OK".as_slice(), b"* PREAUTH", b"* BYE"].iter().any(|of| line.starts_with(of))
-}
-
-fn is_tag(tag: &[u8]) -> bool {
-    (1..=24).contains(&tag.len()) && tag.iter().all(|of| of.is_ascii_alphanumeric() || *of == b'.')
-}
-
-/// Whether a line begins with a tag that differs from that of the command `call` in its number
-/// only: then it is another command, even with an unknown verb.
-fn has_tag_after(line: &[u8], call: u64) -> bool {
-    let tag = line.split(|byte| *byte == b' ').next().unwrap_or_default();
-    let letters = |tag: &[u8]| {
-        let digits = tag.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-        (digits > 0).then(|| tag[..tag.len() - digits].to_vec())
-    };
-    let call = call.to_be_bytes();
-    let known =
-        letters(call.get(call.iter().take_while(|byte| **byte == 0).count()..).unwrap_or(&[]));
-    is_tag(tag) && known.is_some() && letters(tag) == known
-}
-
-/// Encodes a tag as a number: its bytes, with a longer tag folded together.
-fn tag_number(tag: &[u8]) -> u64 {
-    tag.iter().fold(0, |number: u64, byte| number.rotate_left(8) ^ u64::from(*byte))
-}
-
-/// Length of the literal after a line: `{12}` or `{12+}`.
-fn literal_length(line: &[u8]) -> Option<u64> {
-    let inner = line.strip_suffix(b"}")?;
-    let begin = inner.iter().rposition(|byte| *byte == b'{')? + 1;
-    let digits = inner.get(begin..)?;
-    parse_decimal(digits.strip_suffix(b"+").unwrap_or(digits))
-}
 
 #[derive(Debug)]
 struct Imap {
@@ -425,139 +330,4 @@ impl Imap {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::test_conversation::TestConversation;
-
-    pub(crate) fn sample_conversations() -> Vec<TestConversation> {
-        let fetched = format!("* 1 FETCH (BODY[] {{500}}\r\n{})\r\n", "alice".repeat(100));
-        vec![
-            TestConversation::other_protocol()
-                .server_says("* OK ready\r\n")
-                .client_says("a1 LOGIN {5}\r\n")
-                .server_says("+ go on\r\n")
-                .client_says("alice {6}\r\nsecret\r\n")
-                .server_says("a1 OK in\r\n")
-                .client_says("a2 select INBOX\r\na3 UID SEARCH FROM alice\r\n")
-                .server_says("* 3 EXISTS\r\na2 OK done\r\n* SEARCH 1\r\na3 NO sorry\r\n")
-                .client_says("a4 FETCH 1 BODY[]\r\n")
-                .server_says(fetched + "a4 OK\r\n")
-                .client_says("a5 IDLE\r\n")
-                .server_says("+ idling\r\n")
-                .server_says("* 4 EXISTS\r\n")
-                .client_says("DONE\r\n")
-                .server_says("a5 OK\r\n"),
-        ]
-    }
-
-    #[test]
-    fn verbs_and_statuses_by_tags() {
-        let call = |tag: &str| tag_number(tag.as_bytes());
-        let [a, b, c, d, e] = ["a1", "a2", "a3", "a4", "a5"].map(call);
-        let expected = [
-            "< = greeting".to_owned(),
-            format!("> LOGIN #{a}"),
-            format!("< #{a}"),
-            format!("> LOGIN #{a}"),
-            format!("< OK #{a}"),
-            format!("> SELECT #{b}"),
-            format!("> UID SEARCH #{c}"),
-            format!("< OK #{b}"),
-            format!("< NO! #{c}"),
-            format!("> FETCH #{d}"),
-            format!("< #{d}"),
-            format!("> IDLE #{e}"),
-            format!("< #{e}"),
-            "< = untagged".to_owned(),
-            format!("> DONE #{e}"),
-            format!("< OK #{e}"),
-        ];
-        assert_eq!(sample_conversations()[0].operation_lines(), expected);
-    }
-
-    /// Lines that are longer than the captured part of a turn.
-    #[test]
-    fn truncated_lines() {
-        let long = "x".repeat(300);
-        let talk = TestConversation::other_protocol()
-            .server_says("* OK ready\r\n")
-            .client_says("a1 LOGIN a b\r\n")
-            .server_says(format!("a1 OK [{long}]\r\n"))
-            .client_says(format!("a2 SEARCH SUBJECT {long}\r\n"))
-            .server_says(format!("* SEARCH {long}\r\na2 OK\r\n"))
-            .client_says("a3 NOOP\r\n")
-            .server_says("a3 OK\r\n");
-        let [a, b, c] = ["a1", "a2", "a3"].map(|tag| tag_number(tag.as_bytes()));
-        let expected = [
-            "< = greeting".to_owned(),
-            format!("> LOGIN #{a}"),
-            format!("< OK #{a}"),
-            format!("> SEARCH #{b}"),
-            format!("< #{b}"),
-            format!("> NOOP #{c}"),
-            format!("< OK #{c}"),
-        ];
-        assert_eq!(talk.operation_lines(), expected);
-    }
-
-    /// An unreadable response: it may request more of the command, or may have answered it.
-    #[test]
-    fn an_unreadable_turn_of_the_server() {
-        let asked = || {
-            TestConversation::other_protocol()
-                .server_says("* OK ready\r\n")
-                .client_says("a1 LOGIN {5}\r\n")
-        };
-        let [a, b] = ["a1", "a2"].map(|tag| tag_number(tag.as_bytes()));
-        let begin = ["< = greeting".to_owned(), format!("> LOGIN #{a}"), "<".to_owned()];
-        let goes_on = asked()
-            .server_says("frob\r\n")
-            .client_says("alice secret\r\n")
-            .server_says("a1 OK\r\n");
-        let rest = [format!("> #{a}"), format!("< OK #{a}")];
-        assert_eq!(goes_on.operation_lines(), [&begin[..], &rest].concat());
-        let goes_on =
-            asked().server_says("frob\r\n").client_says("alice {6}\r\n").server_says("+ go on\r\n");
-        let goes_on = goes_on.client_says("secret\r\n").server_says("a1 OK\r\n");
-        let rest = ["> #", "< #", "> #", "< OK #"].map(|of| format!("{of}{a}"));
-        assert_eq!(goes_on.operation_lines(), [&begin[..], &rest].concat());
-        let unknown =
-            asked().server_says("frob\r\n").client_says("a2 XFROB x\r\n").server_says("a2 NO\r\n");
-        assert_eq!(
-            unknown.operation_lines(),
-            [&begin[..], &[">".to_owned(), format!("< NO! #{b}")]].concat()
-        );
-        let blank =
-            asked().server_says("frob\r\n").client_says("** ***** *\r\n").server_says("a2 NO\r\n");
-        let rest = [format!("> #{a}"), format!("< NO! #{a}")];
-        assert_eq!(blank.operation_lines(), [&begin[..], &rest].concat());
-        let next =
-            asked().server_says("frob\r\n").client_says("a2 NOOP\r\n").server_says("a2 OK\r\n");
-        let rest = [format!("> NOOP #{b}"), format!("< OK #{b}")];
-        assert_eq!(next.operation_lines(), [&begin[..], &rest].concat());
-    }
-
-    /// Untagged responses that the server sends on its own.
-    #[test]
-    fn news_are_one_way() {
-        let talk = TestConversation::other_protocol()
-            .server_says("* OK ready\r\n")
-            .client_says("a1 NOOP\r\n")
-            .server_says("a1 OK\r\n");
-        let lines =
-            talk.server_says("* 5 EXISTS\r\n").server_says("* 6 EXISTS\r\n").operation_lines();
-        assert_eq!(lines[3..], ["< = untagged", "< = untagged"]);
-    }
-
-    #[test]
-    fn pop3_is_not_recognised() {
-        let talk = TestConversation::other_protocol()
-            .server_says("+OK ready\r\n")
-            .client_says("USER alice\r\n");
-        assert_eq!(talk.operation_lines(), [""; 0]);
-        assert_eq!(
-            TestConversation::other_protocol().client_says("alice SELECT x\r\n").operation_lines(),
-            [""; 0]
-        );
-    }
-}
+mod tests;

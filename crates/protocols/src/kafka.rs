@@ -24,7 +24,7 @@ pub(crate) static KAFKA: ProtocolSpec = Spec {
         summary: "Kafka: names of requests and topics, by correlation ids",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "A request for the server's versions, or one with a response of the same \

@@ -21,7 +21,7 @@ pub(crate) static MEMCACHED: ProtocolSpec = Spec {
         summary: "Memcached: commands without keys and values, in text and in binary",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "A line that is a complete command, or the header of a binary request.",

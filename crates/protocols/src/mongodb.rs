@@ -19,7 +19,7 @@ pub(crate) static MONGODB: ProtocolSpec = Spec {
         summary: "MongoDB: commands and collections, codes of errors, by request ids",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "A message with a command, or the old query that clients begin with.",

@@ -23,7 +23,7 @@ pub(crate) static MYSQL: ProtocolSpec = Spec {
         summary: "MySQL and MariaDB: kind and tables of statements, numbers of errors",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "The server's greeting, or a query or prepared statement that begins as SQL does.",

@@ -25,7 +25,7 @@ pub(crate) static POSTGRESQL: ProtocolSpec = Spec {
         summary: "PostgreSQL: kind and tables of statements, SQLSTATE of errors",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "A startup message, or a query or prepared statement that begins as SQL does.",

@@ -18,7 +18,7 @@ pub(crate) static REDIS: ProtocolSpec = Spec {
         summary: "Redis: commands without keys and values, codes of errors",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "An array of texts that begins with a known command.",

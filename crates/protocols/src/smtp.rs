@@ -19,7 +19,7 @@ pub(crate) static SMTP: ProtocolSpec = Spec {
         summary: "SMTP and LMTP: verbs without addresses, codes of replies",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "A greeting with 220 and a client that sends EHLO, HELO or LHLO, or MAIL FROM:<.",

@@ -17,7 +17,7 @@ pub(crate) static WEBSOCKET: ProtocolSpec = Spec {
         summary: "WebSocket: the route of the upgrade, kinds of frames, codes of closing",
         ..EntryHelp::NOTHING
     },
-    flags: &[],
+    flags: registry::no_flags,
     entry: ProtocolEntry {
         class: SnippetRule::Other,
         recognised: "An upgrade of HTTP/1 that the server agrees to.",

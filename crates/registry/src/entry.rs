@@ -3,9 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches};
+
 use crate::about::EntryHelp;
-use crate::flag::AnyFlag;
-use crate::flag_values::FlagValues;
+use crate::annotations::Refusal;
 use crate::spec::Spec;
 
 /// The entry with this name.
@@ -14,16 +16,17 @@ pub fn find_entry<E>(entries: &[&'static Spec<E>], name: &str) -> Option<&'stati
 }
 
 /// The flags that any of the entries takes, each one only once, for a command that takes all of
-/// them. A flag that several entries take is the same `static`. Such a flag is placed before the
-/// next flag of its entry that is already listed, so that each entry's own order is kept.
-pub fn union_of_flags<E>(entries: &[&'static Spec<E>]) -> Vec<&'static dyn AnyFlag> {
-    let mut all: Vec<&'static dyn AnyFlag> = Vec::new();
+/// them. A flag that several entries take is a field of one type that each of them flattens. Such a
+/// flag is placed before the next flag of its entry that is already listed, so that each entry's
+/// own order is kept.
+pub fn union_of_flags<E>(entries: &[&'static Spec<E>]) -> Vec<Arg> {
+    let mut all: Vec<Arg> = Vec::new();
     for entry in entries {
         let mut at = all.len();
-        for flag in entry.flags.iter().rev() {
-            match flag_index(&all, *flag) {
+        for flag in entry.declared_flags().into_iter().rev() {
+            match flag_index(&all, &flag) {
                 Some(there) => at = there,
-                None => all.insert(at, *flag),
+                None => all.insert(at, flag),
             }
         }
     }
@@ -35,19 +38,29 @@ pub fn union_of_flags<E>(entries: &[&'static Spec<E>]) -> Vec<&'static dyn AnyFl
 pub fn refusal_of_flags<E>(
     entries: &[&'static Spec<E>],
     entry: &Spec<E>,
-    given: &FlagValues,
+    given: &ArgMatches,
 ) -> Option<String> {
+    let own = entry.declared_flags();
     let all = union_of_flags(entries);
-    let mut foreign = all.iter().filter(|flag| flag_index(entry.flags, **flag).is_none());
-    foreign.find(|flag| given.is_given(**flag)).map(|flag| flag.spec().refusal())
+    let mut foreign = all.iter().filter(|flag| flag_index(&own, flag).is_none());
+    foreign.find(|flag| is_given(given, flag)).map(|flag| match flag.get::<Refusal>() {
+        Some(Refusal(why)) => (*why).to_owned(),
+        None => format!("--{} does not apply here", flag.get_long().unwrap_or_default()),
+    })
 }
 
-fn flag_index(flags: &[&'static dyn AnyFlag], flag: &dyn AnyFlag) -> Option<usize> {
-    flags.iter().position(|there| there.spec().long == flag.spec().long)
+/// Whether the user gave this flag, on the command line or in the environment.
+pub fn is_given(given: &ArgMatches, flag: &Arg) -> bool {
+    let source = given.value_source(flag.get_id().as_str());
+    matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
-/// Faults of a registry, for its test: duplicate names, required flags that do not exist, defaults
-/// that cannot be read, and missing texts.
+fn flag_index(flags: &[Arg], flag: &Arg) -> Option<usize> {
+    flags.iter().position(|there| there.get_id() == flag.get_id())
+}
+
+/// Faults of a registry, for its test: duplicate names, and missing texts. Clap's own checks, such
+/// as of defaults and of required flags, run in the test of the whole command line.
 pub fn registry_faults<E>(entries: &[&'static Spec<E>]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut names = BTreeSet::new();
@@ -62,34 +75,14 @@ pub fn registry_faults<E>(entries: &[&'static Spec<E>]) -> Vec<String> {
         if examples.iter().any(|line| line.trim().is_empty()) {
             faults.push(format!("{name}: an example is empty"));
         }
-        flag_faults(name, entry.flags, &mut faults);
-    }
-    faults
-}
-
-fn flag_faults(name: &str, flags: &[&dyn AnyFlag], faults: &mut Vec<String>) {
-    let longs: BTreeSet<&str> = flags.iter().map(|flag| flag.spec().long).collect();
-    if longs.len() < flags.len() {
-        faults.push(format!("{name}: a flag is listed twice"));
-    }
-    for flag in flags {
-        let spec = flag.spec();
-        if !is_name(spec.long) || spec.help.is_empty() {
-            faults.push(format!("{name}: --{} is not a valid name, or has no help", spec.long));
-        }
-        let written = spec.help.split_once("[default: ").map_or("", |(_, default)| default);
-        if written.starts_with(|first: char| first.is_ascii_digit()) {
-            faults.push(format!("{name}: the help of --{} repeats a constant", spec.long));
-        }
-        for other in spec.requires {
-            if !longs.contains(other) {
-                faults.push(format!("{name}: --{} requires the missing --{other}", spec.long));
+        for flag in entry.declared_flags() {
+            let long = flag.get_long().unwrap_or_default();
+            if !is_name(long) || flag.get_help().is_none() {
+                faults.push(format!("{name}: --{long} is not a valid name, or has no help"));
             }
         }
-        if let Some(Err(why)) = spec.default.map(|default| flag.check_value(default.as_ref())) {
-            faults.push(format!("{name}: the default of --{}: {why}", spec.long));
-        }
     }
+    faults
 }
 
 fn is_name(text: &str) -> bool {
@@ -99,64 +92,108 @@ fn is_name(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Args, Command};
+
     use super::*;
-    use crate::flag::Flag;
-    use crate::values;
+    use crate::spec::no_flags;
 
-    const fn toy(name: &'static str, flags: &'static [&'static dyn AnyFlag]) -> Spec<()> {
-        Spec { about: help_of(name), flags, entry: () }
+    const fn toy(name: &'static str, flags: fn(Command) -> Command) -> Spec<()> {
+        let about = EntryHelp { name, summary: "A toy", ..EntryHelp::NOTHING };
+        Spec { about, flags, entry: () }
     }
 
-    const fn help_of(name: &'static str) -> EntryHelp {
-        EntryHelp { name, summary: "A toy", ..EntryHelp::NOTHING }
+    /// A flag of both toys.
+    #[derive(Args)]
+    struct SharedFlag {
+        /// Be loud
+        #[arg(long)]
+        loud: bool,
     }
 
-    static A: Flag<bool> = Flag::switch("a", "A");
-    static B: Flag<bool> = Flag::switch("b", "B");
-    static C: Flag<bool> = Flag::switch("c", "C").requires(&["a"]);
-    static E: Flag<bool> = Flag::switch("e", "E").refused("--e is for two only");
-    static D: Flag<f64> = Flag::text("d", "P", values::parse_share, "D").default("2");
+    #[derive(Args)]
+    struct OneFlags {
+        /// Be early
+        #[arg(long)]
+        early: bool,
+        #[command(flatten)]
+        shared: SharedFlag,
+    }
+
+    #[derive(Args)]
+    struct TwoFlags {
+        /// Be bright
+        #[arg(long, add = Refusal("--bright is for two only"))]
+        bright: bool,
+        #[command(flatten)]
+        shared: SharedFlag,
+        /// Be late
+        #[arg(long)]
+        late: bool,
+    }
+
+    static ONE: Spec<()> = toy("one", OneFlags::augment_args);
+    static TWO: Spec<()> = toy("two", TwoFlags::augment_args);
+
+    fn parse_union(arguments: &[&str]) -> ArgMatches {
+        let command = Command::new("all").no_binary_name(true).args(union_of_flags(&[&ONE, &TWO]));
+        command.try_get_matches_from(arguments).unwrap()
+    }
 
     #[test]
     fn a_union_keeps_the_order_of_each_entry() {
-        static ONE: Spec<()> = toy("one", &[&A, &C]);
-        static TWO: Spec<()> = toy("two", &[&B, &C, &D]);
-        let all = union_of_flags(&[&ONE, &TWO]);
-        let longs: Vec<&str> = all.iter().map(|flag| flag.spec().long).collect();
-        assert_eq!(longs, ["a", "b", "c", "d"]);
+        let command = Command::new("all").args(union_of_flags(&[&ONE, &TWO]));
+        let help = command.clone().render_help().to_string();
+        let place = |name| help.find(name).unwrap();
+        let names = ["--early", "--bright", "--loud", "--late"];
+        assert!(names.map(place).is_sorted(), "{help}");
+        assert_eq!(command.get_arguments().count(), names.len());
     }
 
     #[test]
     fn a_flag_of_another_entry_is_refused() {
-        static ONE: Spec<()> = toy("one", &[&A]);
-        static TWO: Spec<()> = toy("two", &[&A, &E]);
-        let mut given = FlagValues::default();
-        given.add(&A, "true".as_ref()).unwrap();
-        assert_eq!(refusal_of_flags(&[&ONE, &TWO], &ONE, &given), None);
-        given.add(&E, "true".as_ref()).unwrap();
-        assert_eq!(
-            refusal_of_flags(&[&ONE, &TWO], &ONE, &given).as_deref(),
-            Some("--e is for two only")
-        );
-        assert_eq!(refusal_of_flags(&[&ONE, &TWO], &TWO, &given), None);
+        let refusal_of = |entry, arguments: &[&str]| {
+            refusal_of_flags(&[&ONE, &TWO], entry, &parse_union(arguments))
+        };
+        assert_eq!(refusal_of(&ONE, &["--loud"]), None);
+        let refused = refusal_of(&ONE, &["--loud", "--bright"]);
+        assert_eq!(refused.as_deref(), Some("--bright is for two only"));
+        assert_eq!(refusal_of(&TWO, &["--bright", "--late"]), None);
+        let refused = refusal_of(&TWO, &["--early"]);
+        assert_eq!(refused.as_deref(), Some("--early does not apply here"));
+    }
+
+    #[test]
+    fn each_entry_reads_its_flags_from_the_union() {
+        use clap::FromArgMatches;
+        let given = parse_union(&["--loud", "--early"]);
+        let one = OneFlags::from_arg_matches(&given).unwrap();
+        let two = TwoFlags::from_arg_matches(&given).unwrap();
+        assert!(one.early && one.shared.loud && two.shared.loud && !two.bright && !two.late);
+        assert!(ONE.parse_flags(&["--early"]).is_ok() && TWO.parse_flags(&["--early"]).is_err());
     }
 
     #[test]
     fn an_entry_is_found_by_its_name() {
-        static ONE: Spec<()> = toy("one", &[]);
         assert!(find_entry(&[&ONE], "one").is_some_and(|entry| std::ptr::eq(entry, &ONE)));
         assert!(find_entry(&[&ONE], "two").is_none());
     }
 
     #[test]
     fn faults_are_reported() {
-        static ONE: Spec<()> = toy("one", &[&A, &C]);
-        static AGAIN: Spec<()> = toy("one", &[&C, &D, &D]);
-        assert_eq!(registry_faults(&[&ONE]), Vec::<String>::new());
-        let faults = registry_faults(&[&ONE, &AGAIN]);
-        let expected =
-            ["not unique", "a flag is", "requires the missing --a", "default of --d", "of --d"];
+        #[derive(Args)]
+        struct MuteFlags {
+            #[arg(long)]
+            _mute: bool,
+        }
+        static AGAIN: Spec<()> = toy("one", MuteFlags::augment_args);
+        static NAMELESS: Spec<()> = toy("", no_flags);
+        assert_eq!(registry_faults(&[&ONE, &TWO]), Vec::<String>::new());
+        let faults = registry_faults(&[&ONE, &AGAIN, &NAMELESS]);
+        let expected = ["not unique", "--mute", "not a valid name"];
         assert_eq!(faults.len(), expected.len(), "{faults:?}");
-        assert!(faults.iter().zip(expected).all(|(fault, part)| fault.contains(part)));
+        assert!(
+            faults.iter().zip(expected).all(|(fault, part)| fault.contains(part)),
+            "{faults:?}"
+        );
     }
 }

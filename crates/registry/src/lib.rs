@@ -1,14 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 mod about;
+mod annotations;
 mod entry;
-mod flag;
-mod flag_values;
 mod spec;
 pub mod values;
 
 pub use about::EntryHelp;
-pub use entry::{find_entry, refusal_of_flags, registry_faults, union_of_flags};
-pub use flag::{AnyFlag, Flag, FlagChoice, FlagSpec, ValueOffer, ValueSyntax};
-pub use flag_values::{FlagValues, RefusedValue};
-pub use spec::Spec;
+pub use annotations::{Refusal, ShownDefault, show_defaults};
+pub use entry::{find_entry, is_given, refusal_of_flags, registry_faults, union_of_flags};
+pub use spec::{Spec, no_flags};

@@ -1,16 +1,26 @@
-//! Readers of single values: sizes, time spans, numbers. Each error explains how to write one.
+//! Parsers of single values: sizes, time spans, numbers, words. Each error explains how to write
+//! one.
 
-use std::fmt::Display;
+use std::error::Error;
+use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jiff::SignedDuration;
 
 /// The longest time span, a year: its nanoseconds fit an `i64` with room to spare.
 const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// Adds the default of a flag to its help text.
-pub fn with_default(help: &str, default: impl Display) -> String {
-    format!("{help} [default: {default}]")
+/// Parser of a flag that is one of a few words. The words are completed, and an error about a wrong
+/// one lists them.
+pub fn one_of<T>(
+    words: impl IntoIterator<Item = impl Into<PossibleValue>>,
+) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: Into<Box<dyn Error + Send + Sync>>,
+{
+    PossibleValuesParser::new(words).try_map(|word: String| word.parse::<T>())
 }
 
 /// A size in bytes as a user would write it: the inverse of [`parse_bytes`].
@@ -27,22 +37,6 @@ pub fn show_nanoseconds(span: i64) -> String {
         Some((length, name)) if span != 0 => format!("{}{name}", span / length),
         _ => "0".to_owned(),
     }
-}
-
-/// Any text.
-///
-/// # Errors
-/// None.
-pub fn parse_text(text: &str) -> Result<String, String> {
-    Ok(text.to_owned())
-}
-
-/// Parses a whole number.
-///
-/// # Errors
-/// A message that states the fault of `text`.
-pub fn parse_whole(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|error: std::num::ParseIntError| error.to_string())
 }
 
 /// A size in bytes: a number with an optional suffix K, M or G.
@@ -108,6 +102,11 @@ pub fn parse_triple(text: &str) -> Result<[f64; 3], String> {
     numbers?.try_into().map_err(|_| format!("'{text}' is not three numbers such as 2,0,0"))
 }
 
+/// Three numbers as a user would write them: the inverse of [`parse_triple`].
+pub fn show_triple(numbers: [f64; 3]) -> String {
+    numbers.map(|number| number.to_string()).join(",")
+}
+
 /// A fraction from 0 to 1.
 ///
 /// # Errors
@@ -132,6 +131,8 @@ mod tests {
             assert_eq!(read.as_nanos() as i64, span);
         }
         assert_eq!([50_000, 60_000_000_000].map(show_nanoseconds), ["50us", "60s"]);
+        let numbers = [2.0, 0.0, 0.5];
+        assert_eq!(parse_triple(&show_triple(numbers)), Ok(numbers));
     }
 
     #[test]

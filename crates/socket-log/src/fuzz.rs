@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::layout::MAX_RARE_WORDS;
 use crate::switches::{RECORD_BYTES, SwitchEntry, SwitchLog};
 use crate::{LogRecord, SocketLog};
 
@@ -25,6 +26,9 @@ pub fn log(bytes: &[u8]) {
             entry.record
         {
             let _ = clock.duration_nanoseconds(duration);
+        }
+        if let LogRecord::RareWords { words, .. } = entry.record {
+            assert!(words.as_slice().len() <= MAX_RARE_WORDS, "{words:?}");
         }
     });
     assert!(records * 4 <= bytes.len() as u64, "{records} records of {} bytes", bytes.len());
@@ -61,7 +65,7 @@ mod tests {
 
     use super::log;
     use crate::encode::{
-        DatagramRecord, Direction, FlowOrigin, FlowRole, ProcessEvent, SnippetHeader,
+        DatagramRecord, Direction, FlowOrigin, FlowRole, ProcessEvent, RareWords, SnippetHeader,
     };
     use crate::layout::snippet;
     use crate::write::{LogWriter, TCP, UDP, inet_address, unix_address};
@@ -94,6 +98,10 @@ mod tests {
             log.set_thread(7 + (step % 3) as u32);
             let ticks = 1_000 + step * step * 100_000;
             log.send(ticks, 1, step * step).receive(ticks + 5, 1, 1 << (step % 30));
+            if step % 7 == 0 {
+                let words = RareWords::from_values((0..step as u32 % 5).map(|word| word << 28));
+                log.transfer_with_words(ticks + 6, 1, Direction::Send, step, &words);
+            }
             let (direction, checksum, flags) = (Direction::Send, step as u32, (step % 8) as u8);
             log.datagram(&DatagramRecord {
                 direction,

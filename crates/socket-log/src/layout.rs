@@ -60,6 +60,8 @@ pub const SNIPPET_WORDS: usize = 5;
 /// records.
 pub const LARGEST_SNIPPET_BYTES: usize = 4 * (LARGEST_RECORD_WORDS - SNIPPET_WORDS);
 const _: () = assert!(LARGEST_SNIPPET_BYTES < 1 << snippet::LENGTH_BITS);
+/// Maximum number of words of a message in a record of rare words.
+pub const MAX_RARE_WORDS: usize = 4;
 /// Largest distance, in ticks, of a record's time from the thread's latest anchor. Beyond it the
 /// writer sets a new anchor. Times are stored as their low 32 bits and read back as the nearest to
 /// the anchor; the limit is half of the unambiguous distance, which leaves a signal handler a
@@ -188,6 +190,20 @@ pub mod uncaptured {
     pub const CALLS_ANY: u32 = 1 << 3;
 }
 
+/// Evidence that a recording leaves out on request, in the header: flags.
+pub mod left_out {
+    /// Rare words of messages.
+    pub const WORDS: u32 = 1 << 0;
+}
+
+/// Runtimes that switch threads between tasks.
+pub mod runtime {
+    /// Flag: the user had the runtime left out.
+    pub const IS_LEFT_OUT: u32 = 1 << 0;
+    /// Name of each runtime, as users give it.
+    pub const NAMES: [&str; 3] = ["go", "python", "tokio"];
+}
+
 /// Classes and flags of a snippet's record, see `kind::SNIPPET`.
 pub mod snippet {
     /// Class of HTTP/1, and of protocols with heads of the same form: the first line, and those
@@ -210,6 +226,14 @@ pub mod snippet {
     /// Number of bits that the length takes in its word. If [`PLAIN`] is set, the others are the
     /// bits of the time above its low 32.
     pub const LENGTH_BITS: u32 = 10;
+}
+
+/// Aux field of a record of rare words, see `kind::RARE_WORDS`.
+pub mod rare_words {
+    /// Flag: the words are of a message that was received, not sent.
+    pub const RECEIVED: u16 = 1;
+    /// Number of low bits of the flow's number that the record has, above the flag.
+    pub const FLOW_BITS: u32 = 15;
 }
 
 /// Causes for which a record is not written, as indices of [`FileHeader::lost`].
@@ -307,6 +331,8 @@ pub struct FileHeader {
     /// Id of the recording ([`RecordingId`](crate::RecordingId)) that the log belongs to; zeros if
     /// there is none.
     pub recording: [u8; RECORDING_BYTES],
+    /// Evidence that the user had left out, flags of [`left_out`]; 0 in older logs.
+    pub left_out: u32,
 }
 
 /// One moment on the three clocks.
@@ -424,6 +450,10 @@ pub mod kind {
     pub const QUEUED: u8 = 39;
     /// The kernel's id of the socket at the other end of a unix socket.
     pub const OTHER_END: u8 = 40;
+    /// Hashes of the rare words of the preceding transfer or datagram.
+    pub const RARE_WORDS: u8 = 41;
+    /// The start of a context, written with the first record of it.
+    pub const STARTED_BY: u8 = 42;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

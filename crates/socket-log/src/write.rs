@@ -23,7 +23,7 @@ use data_files::DataPath;
 use crate::duration;
 use crate::encode::{
     self, ConnectOutcome, DatagramRecord, Direction, FlowOrigin, FlowRecord, FlowRole,
-    ProcessEvent, SnippetHeader,
+    ProcessEvent, RareWords, SnippetHeader,
 };
 use crate::layout::{
     ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, FileHeader,
@@ -69,6 +69,8 @@ pub struct LogWriter {
     full: Vec<usize>,
     /// Indices of chunks of ended threads.
     free: Vec<usize>,
+    /// Number of words for which the chunk of the next record has room after it.
+    kept_together: usize,
 }
 
 impl LogWriter {
@@ -86,6 +88,7 @@ impl LogWriter {
             start: 0,
             full: Vec::new(),
             free: Vec::new(),
+            kept_together: 0,
         };
         this.put_bytes(offset_of!(FileHeader, magic), &MAGIC.to_le_bytes());
         let words = [
@@ -214,6 +217,25 @@ impl LogWriter {
         }
     }
 
+    /// Writes bytes sent or received on a stream, and hashes of rare words among them.
+    pub fn transfer_with_words(
+        &mut self,
+        ticks: u64,
+        flow: u32,
+        direction: Direction,
+        bytes: u64,
+        words: &RareWords,
+    ) -> &mut LogWriter {
+        let record: Vec<u32> = [encode::rare_words_head(direction, flow, words.as_slice().len())]
+            .into_iter()
+            .chain(words.as_slice().iter().copied())
+            .collect();
+        self.kept_together = record.len();
+        self.transfer(ticks, flow, direction, bytes);
+        self.kept_together = 0;
+        if words.as_slice().is_empty() { self } else { self.raw_record(ticks, &record) }
+    }
+
     /// Writes bytes sent on a stream.
     pub fn send(&mut self, ticks: u64, flow: u32, bytes: u64) -> &mut LogWriter {
         self.transfer(ticks, flow, Direction::Send, bytes)
@@ -295,7 +317,7 @@ impl LogWriter {
         let room = |thread: &ThreadCursor| {
             self.chunks
                 .get(thread.chunk)
-                .is_some_and(|chunk| chunk.len() + words.len() <= CHUNK_WORDS)
+                .is_some_and(|chunk| chunk.len() + words.len() + self.kept_together <= CHUNK_WORDS)
         };
         let mut thread = match self.threads.get(&self.tid).copied() {
             Some(thread) if room(&thread) => thread,

@@ -131,7 +131,7 @@ fn origins_by_calls(
     trace: &MessageTrace,
     calls: &Calls,
 ) -> CallOrigins {
-    let ids: Vec<_> = (0..calls.len()).map(|call| calls.id(trace, call)).collect();
+    let ids: Vec<_> = calls.iter().map(|call| calls.id(trace, call)).collect();
     let numbers: FxHashMap<&str, u32> =
         ids.iter().enumerate().map(|(call, id)| (id.as_ref(), call as u32)).collect();
     let mut origins =
@@ -222,10 +222,11 @@ fn origins_by_messages(
     }
     let parents =
         LikelyParents::from_links(calls, &links, &CandidateParents::from_links(calls, &links));
-    for (call, origin) in origins.of.iter_mut().enumerate() {
+    for (call, origin) in calls.iter().zip(&mut origins.of) {
         let known = calls.request(call).is_some_and(|request| of.contains_key(&(request as u64)));
         if let Some(parent) = parents.of_call(call).filter(|_| known) {
-            *origin = parent.call.map_or(CallOrigin::Root, |call| CallOrigin::Call(call as u32));
+            *origin =
+                parent.call.map_or(CallOrigin::Root, |call| CallOrigin::Call(call.index() as u32));
         }
     }
     origins

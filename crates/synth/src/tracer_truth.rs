@@ -85,7 +85,7 @@ fn find_causes(trace: &MessageTrace, traced: &[TracedRequest]) -> FxHashMap<u64,
 mod tests {
     use message_trace::table::operations::{OperationRow, OperationWriter};
     use message_trace::{
-        EndPair, EndpointId, FROM_ACCEPTING, Message, Node, NodeEnd, TransportProtocol,
+        EndPair, EndpointId, FROM_ACCEPTING, FlowId, Message, Node, NodeEnd, TransportProtocol,
     };
 
     use super::*;
@@ -118,8 +118,9 @@ mod tests {
             let ends = EndPair { src, dst, protocol: TransportProtocol::Tcp };
             let direction = if id.is_none() { FROM_ACCEPTING } else { FROM_CONNECTING };
             let (sent, received) = (Some(10 * row as i64), Some(10 * row as i64 + 5));
+            let flow = FlowId::from_number(row as i64);
             trace.push(
-                &Message::between_ends(ends, row as i64, direction).with_times(sent, received),
+                &Message::between_ends(ends, flow, direction).with_times(sent, received),
                 None,
             );
             let role = match id {

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use message_trace::{
-    EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeEnd, NodeId, TransportProtocol,
+    EndPair, FROM_ACCEPTING, FROM_CONNECTING, FlowId, Message, Node, NodeEnd, NodeId,
+    TransportProtocol,
 };
 use proptest::prelude::*;
 
@@ -30,7 +31,7 @@ fn trace(ids: &[&str]) -> (MessageTrace, Calls) {
         let ends = EndPair { src, dst, protocol: TransportProtocol::Other };
         let message = Message {
             bytes: 1,
-            ..Message::between_ends(ends, 0, direction).with_times(time, time)
+            ..Message::between_ends(ends, FlowId::default(), direction).with_times(time, time)
         };
         trace.push(&message, Some(*id));
     }

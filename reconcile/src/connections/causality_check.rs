@@ -27,12 +27,13 @@ pub(crate) fn is_causally_possible(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::TransferOrigin;
 
     fn call(time: i64, bytes: u64) -> StreamTransfer {
         StreamTransfer {
             time,
             bytes,
-            process: 0,
+            origin: TransferOrigin::default(),
             tid: time as i32,
             elsewhere: false,
             begins: false,

@@ -8,8 +8,8 @@ use crate::connections::first_calls::FirstCalls;
 use crate::connections::listening::ListeningNames;
 use crate::connections::pairing::{self, PairingCandidate, make_candidate};
 use crate::connections::unix_sockets;
+use crate::indices::{OptionalIndex, SocketIndex};
 use crate::logs::capture::Capture;
-use crate::sentinels::NONE;
 use crate::socket_names::SocketNameId;
 use crate::sockets::socket::KernelSocket;
 use crate::unmatched_cause::UnmatchedCause;
@@ -17,10 +17,10 @@ use crate::unmatched_cause::UnmatchedCause;
 /// The two ends of a connection. At least one was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Connection {
-    /// The connecting end (of a `socketpair`, the end that spoke first); [`NONE`] if it is missing.
-    pub(crate) connecting: u32,
-    /// The accepting end; [`NONE`] if it is missing.
-    pub(crate) accepting: u32,
+    /// The connecting end (of a `socketpair`, the end that spoke first), unless it is missing.
+    pub(crate) connecting: OptionalIndex<SocketIndex>,
+    /// The accepting end, unless it is missing.
+    pub(crate) accepting: OptionalIndex<SocketIndex>,
     /// Reason why one end is missing.
     pub(crate) cause: UnmatchedCause,
     /// Whether the pairing is too uncertain for estimating clocks.
@@ -29,25 +29,42 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A socket of the connection, the connecting one if it is known.
-    pub(crate) fn any_socket(&self) -> u32 {
-        if self.connecting == NONE { self.accepting } else { self.connecting }
+    pub(crate) fn any_socket(&self) -> SocketIndex {
+        self.connecting.get().or(self.accepting.get()).unwrap_or_default()
+    }
+
+    /// Number of calls of its sockets that moved bytes.
+    pub(crate) fn transfer_count(&self, sockets: &SpillableVec<KernelSocket>) -> u64 {
+        let ends = [self.connecting, self.accepting].into_iter();
+        let ends = ends.filter_map(|end| sockets.get(end.get()?.index()));
+        ends.map(|socket| u64::from(socket.transfers)).sum()
     }
 }
 
-/// Returns the other end of every socket, or [`NONE`] if it was not found.
+/// The other end of each socket, as far as known.
+pub(crate) type SocketPartners = SpillableVec<OptionalIndex<SocketIndex>>;
+
+/// Makes two sockets the ends of one connection, unless one of them has another end already.
+pub(crate) fn pair_lone_sockets(
+    partner: &mut SocketPartners,
+    (one, other): (SocketIndex, SocketIndex),
+) {
+    let has_end = |socket: SocketIndex| partner[socket.index()].get().is_some();
+    if !has_end(one) && !has_end(other) {
+        partner[one.index()] = OptionalIndex::some(other);
+        partner[other.index()] = OptionalIndex::some(one);
+    }
+}
+
+/// Returns the other end of every socket, as far as found.
 pub(crate) fn find_partners(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
     listening: &ListeningNames,
     first_calls: &FirstCalls,
-) -> Result<SpillableVec<u32>, PathError> {
-    let mut partner = SpillableVec::filled(&capture.pool, sockets.len(), NONE)?;
-    let mut pair_up = |(connecting, accepting): (u32, u32)| {
-        let (one, other) = (connecting as usize, accepting as usize);
-        if partner[one] == NONE && partner[other] == NONE {
-            (partner[one], partner[other]) = (accepting, connecting);
-        }
-    };
+) -> Result<SocketPartners, PathError> {
+    let mut partner = SpillableVec::filled(&capture.pool, sockets.len(), OptionalIndex::NONE)?;
+    let mut pair_up = |ends| pair_lone_sockets(&mut partner, ends);
     unix_sockets::find_socketpairs(sockets).for_each(&mut pair_up);
     pair_inet(capture, sockets, listening, &mut pair_up)?;
     pair_vsock(capture, sockets, listening, &mut pair_up)?;
@@ -59,21 +76,22 @@ pub(crate) fn find_partners(
 pub(crate) fn build_connections(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
-    partner: &SpillableVec<u32>,
+    partner: &SocketPartners,
     listening: &ListeningNames,
 ) -> Result<SpillableVec<Connection>, PathError> {
     let mut all: SpillableVec<(i64, Connection)> = SpillableVec::new(&capture.pool);
-    for (place, (socket, partner)) in (0..).zip(sockets.iter().zip(partner.iter())) {
-        let connection = match *partner {
+    for (place, (socket, partner)) in SocketIndex::indices().zip(sockets.iter().zip(partner.iter()))
+    {
+        let connection = match partner.get() {
             // The socket was never used, or only for datagrams.
-            NONE if socket.totals == [0, 0] => continue,
-            NONE => single_end(socket, place, listening, capture),
-            other
-                if is_first(socket, place, &sockets[other as usize], other, listening, capture) =>
+            None if socket.totals == [0, 0] => continue,
+            None => single_end(socket, place, listening, capture),
+            Some(other)
+                if is_first(socket, place, &sockets[other.index()], other, listening, capture) =>
             {
                 Connection {
-                    connecting: place,
-                    accepting: other,
+                    connecting: OptionalIndex::some(place),
+                    accepting: OptionalIndex::some(other),
                     cause: UnmatchedCause::Nothing,
                     ambiguous: false,
                 }
@@ -90,9 +108,9 @@ pub(crate) fn build_connections(
 /// Whether `socket` is the connecting end of the two.
 fn is_first(
     socket: &KernelSocket,
-    place: u32,
+    place: SocketIndex,
     other: &KernelSocket,
-    other_place: u32,
+    other_place: SocketIndex,
     listening: &ListeningNames,
     capture: &Capture,
 ) -> bool {
@@ -100,7 +118,9 @@ fn is_first(
         (FlowRole::Connect, FlowRole::Accept) => true,
         (FlowRole::Accept, FlowRole::Connect) => false,
         // Neither end connected: the end that speaks first is the client.
-        _ if socket.pair != NONE => (socket.first_sent, place) < (other.first_sent, other_place),
+        _ if socket.pair.get().is_some() => {
+            (socket.first_sent, place) < (other.first_sent, other_place)
+        }
         _ => place < other_place,
     }
 }
@@ -108,7 +128,7 @@ fn is_first(
 /// Connection of a socket without a known other end.
 fn single_end(
     socket: &KernelSocket,
-    place: u32,
+    place: SocketIndex,
     listening: &ListeningNames,
     capture: &Capture,
 ) -> Connection {
@@ -124,12 +144,11 @@ fn single_end(
         }
         true => UnmatchedCause::Untraced,
     };
-    match socket_role(socket, listening, capture) {
-        FlowRole::Accept => {
-            Connection { connecting: NONE, accepting: place, cause, ambiguous: false }
-        }
-        _ => Connection { connecting: place, accepting: NONE, cause, ambiguous: false },
-    }
+    let (connecting, accepting) = match socket_role(socket, listening, capture) {
+        FlowRole::Accept => (OptionalIndex::NONE, OptionalIndex::some(place)),
+        _ => (OptionalIndex::some(place), OptionalIndex::NONE),
+    };
+    Connection { connecting, accepting, cause, ambiguous: false }
 }
 
 /// Whether a socket connected or accepted. For a socket that was only found in use, a listening
@@ -160,18 +179,18 @@ type InetKey = (SocketNameId, SocketNameId, u32, TransportProtocol);
 
 /// Ends of connections, each with the key that it shares with the other end, which of the names is
 /// its own, and its socket.
-type KeyedEnds<K> = SpillableVec<(K, bool, u32)>;
+type KeyedEnds<K> = SpillableVec<(K, bool, SocketIndex)>;
 
 /// Pairs IP sockets, which have mirrored names.
 fn pair_inet(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
     listening: &ListeningNames,
-    pair_up: impl FnMut((u32, u32)),
+    pair_up: impl FnMut((SocketIndex, SocketIndex)),
 ) -> Result<(), PathError> {
     let names = &capture.names;
     let mut ends: KeyedEnds<InetKey> = SpillableVec::new(&capture.pool);
-    for (place, socket) in (0..).zip(sockets.iter()) {
+    for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
         let (local, peer, protocol) = (socket.local, socket.peer, socket.protocol);
         if !matches!(protocol, TransportProtocol::Tcp | TransportProtocol::Sctp)
             || local == peer
@@ -195,11 +214,11 @@ fn pair_vsock(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
     listening: &ListeningNames,
-    pair_up: impl FnMut((u32, u32)),
+    pair_up: impl FnMut((SocketIndex, SocketIndex)),
 ) -> Result<(), PathError> {
     let names = &capture.names;
     let mut ends: KeyedEnds<(u32, u32, u32)> = SpillableVec::new(&capture.pool);
-    for (place, socket) in (0..).zip(sockets.iter()) {
+    for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
         let ends_of = names.vsock_address(socket.local).zip(names.vsock_address(socket.peer));
         let (TransportProtocol::Vsock, Some((local, peer))) = (socket.protocol, ends_of) else {
             continue;
@@ -219,7 +238,7 @@ fn pair_by_key<K: Copy + Ord + Send>(
     sockets: &SpillableVec<KernelSocket>,
     listening: &ListeningNames,
     mut ends: KeyedEnds<K>,
-    mut pair_up: impl FnMut((u32, u32)),
+    mut pair_up: impl FnMut((SocketIndex, SocketIndex)),
 ) -> Result<(), PathError> {
     ends.sort_by_key(|end| *end)?;
     let [mut one, mut other]: [Vec<PairingCandidate>; 2] = Default::default();
@@ -232,13 +251,12 @@ fn pair_by_key<K: Copy + Ord + Send>(
         if boundary == start || boundary == end {
             continue;
         }
-        let (first, second) =
-            (&sockets[ends[start].2 as usize], &sockets[ends[boundary].2 as usize]);
+        let (first, second) = (&sockets[ends[start].2.index()], &sockets[ends[boundary].2.index()]);
         for (side, range) in [(&mut one, start..boundary), (&mut other, boundary..end)] {
             side.clear();
             side.extend(
                 ends.range(range)
-                    .map(|(_, _, place)| make_candidate(*place, &sockets[*place as usize])),
+                    .map(|(_, _, place)| make_candidate(*place, &sockets[place.index()])),
             );
             side.sort_by_key(|candidate| (candidate.named, candidate.socket));
         }

@@ -5,11 +5,12 @@
 use message_trace::Progress;
 use out_of_core::{MemoryPool, SpillableVec, workers};
 
-use crate::calls::StreamTransfer;
+use crate::calls::{StreamTransfer, TransferOrigin};
 use crate::connections::causality_check::is_causally_possible;
 use crate::error::Error;
 use crate::event_pass::chosen_sockets::{ChosenMembers, ChosenSockets};
 use crate::event_pass::log_pass::{EventPass, SocketCall};
+use crate::indices::{ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::sockets::socket::KernelSockets;
 use crate::tuning::{FIRST_CALLS_BYTES, MAX_FIRST_CALLS, MIN_FIRST_CALLS};
@@ -46,7 +47,7 @@ impl FirstCalls {
             return Ok(this);
         }
         let chosen = ChosenSockets::choose_sockets(capture, sockets, |place, _| {
-            wanted.get(place as usize) == Some(&true)
+            wanted.get(place.index()) == Some(&true)
         })?;
         let count = chosen.sockets.len();
         let limit = (FIRST_CALLS_BYTES / (2 * size_of::<StreamTransfer>() * count))
@@ -56,9 +57,10 @@ impl FirstCalls {
         let mut calls: SpillableVec<(u32, StreamTransfer)> = SpillableVec::new(pool);
         this.forgotten.resize(count, false)?;
         let work = |log| {
-            let reading = EventPass::from_process(capture, sockets, log);
+            let process = ProcessIndex::from_index(log);
+            let reading = EventPass::from_process(capture, sockets, process);
             let members = chosen.members_of_log(capture, sockets, log)?;
-            Ok::<_, Error>(LogFirstCalls::read_log(&reading, log as u32, &members, limit, pool)?)
+            Ok::<_, Error>(LogFirstCalls::read_log(&reading, process, &members, limit, pool)?)
         };
         workers::run_in_order(threads, capture.logs.len(), work, |_, of_log: LogFirstCalls| {
             progress.advance_step(1);
@@ -83,7 +85,7 @@ impl FirstCalls {
     }
 
     /// The number of `socket`, if its calls are known.
-    fn number_of_socket(&self, socket: u32) -> Option<usize> {
+    fn number_of_socket(&self, socket: SocketIndex) -> Option<usize> {
         self.chosen.as_ref()?.number_of_socket(socket).map(|number| number as usize)
     }
 
@@ -99,7 +101,7 @@ impl FirstCalls {
     /// Whether the known calls of the two can belong to the two ends of one connection: at no time
     /// had one received more than the other had sent. Their times are of one clock, up to `slack`
     /// nanoseconds.
-    pub(crate) fn can_connect(&self, one: u32, other: u32, slack: i64) -> bool {
+    pub(crate) fn can_connect(&self, one: SocketIndex, other: SocketIndex, slack: i64) -> bool {
         let (Some(one), Some(other)) = (self.number_of_socket(one), self.number_of_socket(other))
         else {
             return true;
@@ -133,7 +135,7 @@ struct LogFirstCalls {
 impl LogFirstCalls {
     fn read_log(
         log: &EventPass,
-        process: u32,
+        process: ProcessIndex,
         members: &ChosenMembers,
         limit: usize,
         pool: &MemoryPool,
@@ -164,7 +166,7 @@ impl LogFirstCalls {
                     let call = StreamTransfer {
                         time,
                         bytes,
-                        process,
+                        origin: TransferOrigin::from_call(process),
                         tid,
                         elsewhere: false,
                         begins: false,

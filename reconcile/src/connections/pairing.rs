@@ -7,13 +7,14 @@
 
 use out_of_core::SpillableVec;
 
+use crate::indices::SocketIndex;
 use crate::sockets::socket::KernelSocket;
 use crate::tuning::PAIRING_REACH;
 
 /// A socket to be paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PairingCandidate {
-    pub(crate) socket: u32,
+    pub(crate) socket: SocketIndex,
     /// Time when the socket began to exist, in nanoseconds.
     pub(crate) opened: i64,
     /// Time when the socket was connected or accepted, in nanoseconds.
@@ -29,7 +30,7 @@ pub(crate) fn pair_one_by_one(
     connecting: &[PairingCandidate],
     accepting: &[PairingCandidate],
     apart: Option<i64>,
-) -> Vec<(u32, u32)> {
+) -> Vec<(SocketIndex, SocketIndex)> {
     if connecting.len() == accepting.len() {
         return connecting.iter().zip(accepting).map(|(c, a)| (c.socket, a.socket)).collect();
     }
@@ -64,8 +65,8 @@ pub(crate) fn pair_one_by_one(
 pub(crate) fn pair_in_order(
     connecting: SpillableVec<PairingCandidate>,
     accepting: &SpillableVec<PairingCandidate>,
-    possible: impl Fn(u32, u32) -> bool,
-    mut pair: impl FnMut(u32, u32),
+    possible: impl Fn(SocketIndex, SocketIndex) -> bool,
+    mut pair: impl FnMut(SocketIndex, SocketIndex),
 ) {
     let mut made = connecting;
     made.truncate(accepting.len());
@@ -106,7 +107,7 @@ fn are_equal(one: &PairingCandidate, other: &PairingCandidate) -> bool {
 }
 
 /// Pairing candidate of a socket.
-pub(crate) fn make_candidate(place: u32, socket: &KernelSocket) -> PairingCandidate {
+pub(crate) fn make_candidate(place: SocketIndex, socket: &KernelSocket) -> PairingCandidate {
     let [sent, received] = socket.totals;
     PairingCandidate { socket: place, opened: socket.opened, named: socket.named, sent, received }
 }
@@ -116,13 +117,14 @@ mod tests {
     use super::*;
     use out_of_core::MemoryPool;
 
-    fn at(socket: u32, named: i64, sent: u64, received: u64) -> PairingCandidate {
+    fn at(socket: usize, named: i64, sent: u64, received: u64) -> PairingCandidate {
+        let socket = SocketIndex::from_index(socket);
         PairingCandidate { socket, opened: named - 1, named, sent, received }
     }
 
     #[test]
     fn equal_numbers_go_in_order_whatever_the_clocks() {
-        let pairs = pair_one_by_one(
+        let pairs = one_by_one(
             &[at(0, 10, 1, 2), at(1, 20, 3, 4)],
             &[at(5, 1_000_010, 2, 1), at(6, 1_000_020, 4, 3)],
             None,
@@ -134,30 +136,42 @@ mod tests {
     fn a_connection_that_was_never_accepted_is_left_out() {
         let made = [at(0, 10, 1, 0), at(1, 20, 3, 4), at(2, 30, 3, 4)];
         assert_eq!(
-            pair_one_by_one(&made, &[at(5, 21, 4, 3), at(6, 31, 4, 3)], Some(0)),
+            one_by_one(&made, &[at(5, 21, 4, 3), at(6, 31, 4, 3)], Some(0)),
             [(1, 5), (2, 6)]
         );
         // The clocks were read 3 ns apart: the accepting side seems to be early.
         assert_eq!(
-            pair_one_by_one(&made, &[at(5, 7, 4, 3), at(6, 31, 4, 3)], Some(3)),
+            one_by_one(&made, &[at(5, 7, 4, 3), at(6, 31, 4, 3)], Some(3)),
             [(0, 5), (2, 6)]
         );
-        assert_eq!(pair_one_by_one(&made, &[at(5, 5, 4, 3), at(6, 31, 4, 3)], Some(3)), [(2, 6)]);
+        assert_eq!(one_by_one(&made, &[at(5, 5, 4, 3), at(6, 31, 4, 3)], Some(3)), [(2, 6)]);
         assert_eq!(
-            pair_one_by_one(&made, &[at(5, 1_021, 4, 3), at(6, 1_031, 4, 3)], None),
+            one_by_one(&made, &[at(5, 1_021, 4, 3), at(6, 1_031, 4, 3)], None),
             [(1, 5), (2, 6)]
         );
+    }
+
+    /// The numbers of the sockets of the pairs.
+    fn one_by_one(
+        made: &[PairingCandidate],
+        accepted: &[PairingCandidate],
+        apart: Option<i64>,
+    ) -> Vec<(usize, usize)> {
+        let pairs = pair_one_by_one(made, accepted, apart).into_iter();
+        pairs.map(|(one, other)| (one.index(), other.index())).collect()
     }
 
     fn in_order(
         made: &[PairingCandidate],
         accepted: &[PairingCandidate],
-        possible: impl Fn(u32, u32) -> bool,
-    ) -> Vec<(u32, u32)> {
+        possible: impl Fn(usize, usize) -> bool,
+    ) -> Vec<(usize, usize)> {
         let [made, accepted] = [made, accepted]
             .map(|all| SpillableVec::collect(&MemoryPool::default(), all.iter().copied()).unwrap());
         let mut pairs = Vec::new();
-        super::pair_in_order(made, &accepted, possible, |one, other| pairs.push((one, other)));
+        let possible = |one: SocketIndex, other: SocketIndex| possible(one.index(), other.index());
+        let pair = |one: SocketIndex, other: SocketIndex| pairs.push((one.index(), other.index()));
+        super::pair_in_order(made, &accepted, possible, pair);
         pairs
     }
 

@@ -13,17 +13,18 @@ use socket_log::encode::FlowRole;
 
 use crate::connections::first_calls::FirstCalls;
 use crate::connections::pairing::{self, make_candidate};
+use crate::indices::SocketIndex;
 use crate::logs::capture::Capture;
-use crate::sentinels::NONE;
 use crate::socket_names::SocketNameId;
 use crate::sockets::socket::KernelSocket;
 
 /// The ends of every `socketpair`, in the order in which they were made.
 pub(crate) fn find_socketpairs(
     sockets: &SpillableVec<KernelSocket>,
-) -> impl Iterator<Item = (u32, u32)> {
-    let ends = (0..).zip(sockets.iter()).map(|(place, socket)| (place, socket.pair));
-    ends.filter(|(place, other)| *other != NONE && place < other)
+) -> impl Iterator<Item = (SocketIndex, SocketIndex)> {
+    let ends = SocketIndex::indices().zip(sockets.iter());
+    let ends = ends.filter_map(|(place, socket)| Some((place, socket.pair.get()?)));
+    ends.filter(|(place, other)| place < other)
 }
 
 /// Extracts a text from a server's name.
@@ -66,7 +67,7 @@ impl TextInterner {
 
 /// A socket with its key: scope of the name, the name, and the client's process; then its side, the
 /// time when it was connected or accepted, and its index.
-type KeyedSocket = (((bool, u32), u32, u32), usize, i64, u32);
+type KeyedSocket = (((bool, u32), u32, u32), usize, i64, SocketIndex);
 
 /// Returns the side of a unix stream socket, the name of the server's socket, and the client's
 /// process; `None` for sockets that are paired in another way or not at all.
@@ -75,7 +76,7 @@ fn find_server_end<'a>(
     socket: &KernelSocket,
 ) -> Option<(usize, SocketNameId, &'a SocketName, u32)> {
     if !matches!(socket.protocol, TransportProtocol::UnixStream | TransportProtocol::UnixSequence)
-        || socket.pair != NONE
+        || socket.pair.get().is_some()
     {
         return None;
     }
@@ -101,9 +102,10 @@ pub(crate) fn find_ambiguous(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
 ) -> Result<SpillableVec<bool>, PathError> {
-    let mut ends: SpillableVec<((bool, u32), u32, usize, u32)> = SpillableVec::new(&capture.pool);
+    let mut ends: SpillableVec<((bool, u32), u32, usize, SocketIndex)> =
+        SpillableVec::new(&capture.pool);
     let mut texts = TextInterner::default();
-    for (place, socket) in (0u32..).zip(sockets.iter()) {
+    for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
         if let Some((side, id, name, _)) = find_server_end(capture, socket) {
             // By the vaguest of all keys.
             let text = texts.intern_text(id, || last_part(name));
@@ -118,7 +120,7 @@ pub(crate) fn find_ambiguous(
         let boundary = ends.partition_point(start..end, |end| end.2 == 0);
         if boundary - start > 1 && end - boundary > 1 {
             for (.., place) in ends.range(start..end) {
-                ambiguous[*place as usize] = true;
+                ambiguous[place.index()] = true;
             }
         }
         start = end;
@@ -132,16 +134,16 @@ pub(crate) fn pair_connected(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
     first_calls: &FirstCalls,
-    mut pair: impl FnMut((u32, u32)),
+    mut pair: impl FnMut((SocketIndex, SocketIndex)),
 ) -> Result<(), PathError> {
     let pool = &capture.pool;
     let mut done = SpillableVec::filled(pool, sockets.len(), false)?;
     for (text_of, with_client) in KEYS {
         let mut texts = TextInterner::default();
         let mut ends: SpillableVec<KeyedSocket> = SpillableVec::new(pool);
-        for (place, socket) in (0u32..).zip(sockets.iter()) {
+        for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
             if let Some((side, id, name, client)) =
-                find_server_end(capture, socket).filter(|_| !done[place as usize])
+                find_server_end(capture, socket).filter(|_| !done[place.index()])
             {
                 let text = texts.intern_text(id, || text_of(name));
                 let group = (name_scope(socket, name), text, if with_client { client } else { 0 });
@@ -157,19 +159,19 @@ pub(crate) fn pair_connected(
                 let places = ends.range(range).map(|(.., place)| *place);
                 SpillableVec::collect(
                     pool,
-                    places.map(|place| make_candidate(place, &sockets[place as usize])),
+                    places.map(|place| make_candidate(place, &sockets[place.index()])),
                 )
             };
             let (connecting, accepting) =
                 (candidates(start..boundary)?, candidates(boundary..end)?);
             start = end;
-            let possible = |one: u32, other: u32| {
-                let apart = sockets[one as usize].clock_apart(&sockets[other as usize]);
+            let possible = |one: SocketIndex, other: SocketIndex| {
+                let apart = sockets[one.index()].clock_apart(&sockets[other.index()]);
                 apart.is_none_or(|apart| first_calls.can_connect(one, other, apart))
             };
             pairing::pair_in_order(connecting, &accepting, possible, |one, other| {
-                done[one as usize] = true;
-                done[other as usize] = true;
+                done[one.index()] = true;
+                done[other.index()] = true;
                 pair((one, other));
             });
         }

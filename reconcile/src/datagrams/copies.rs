@@ -10,6 +10,7 @@ use crate::datagrams::pass::MatchingPass;
 use crate::datagrams::sides::{
     DatagramSide, DatagramSides, PeerClass, SideRanges, all_done, class_ranges,
 };
+use crate::indices::SocketIndex;
 
 /// Adds to `matches` the receives of a group that are copies of datagrams: received by another
 /// socket as well, or again by the same one.
@@ -23,7 +24,7 @@ pub(super) fn match_second_copies(
     let pool = comparison.pool;
     let [to, from] = sides;
     let done = from.range(receives.clone()).filter(|side| side.done);
-    let mut received: FxHashSet<u32> = done.map(|side| side.class.0).collect();
+    let mut received: FxHashSet<SocketIndex> = done.map(|side| side.class.0).collect();
     let receive_classes =
         SpillableVec::collect(pool, class_ranges(from, receives).map(PeerClass::from_range))?;
     for receives in receive_classes.iter().map(|class| class.to_range()) {

@@ -6,18 +6,19 @@ use rustc_hash::FxHasher;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::{CallSpan, DatagramCall, FlowMessage};
-use crate::sentinels::{NIL, NONE};
+use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
+use crate::sentinels::NIL;
 use crate::socket_names::SocketNameId;
 use crate::unmatched_cause::UnmatchedCause;
 
 /// One end of a flow of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum DatagramEnd {
-    Socket(u32),
+    Socket(SocketIndex),
     /// An untraced peer: its name in the view of the socket `of`.
     Untraced {
         name: SocketNameId,
-        of: u32,
+        of: SocketIndex,
     },
 }
 
@@ -27,13 +28,13 @@ pub(crate) enum DatagramEnd {
 pub(crate) struct DatagramMessage {
     /// Times when the datagram was sent and received, in nanoseconds; [`NIL`] if not seen.
     pub(crate) times: [i64; 2],
-    /// The sockets at both ends; [`NONE`] if not traced.
-    pub(crate) sockets: [u32; 2],
+    /// The sockets at both ends, as far as traced. One is.
+    pub(crate) sockets: [OptionalIndex<SocketIndex>; 2],
     /// For each end its name in the view of the other or, if the end was recorded, the name of its
     /// peer.
     pub(crate) names: [SocketNameId; 2],
-    /// Processes of the calls.
-    pub(crate) processes: [u32; 2],
+    /// Processes of the calls, if seen.
+    pub(crate) processes: [OptionalIndex<ProcessIndex>; 2],
     pub(crate) tids: [i32; 2],
     pub(crate) bytes: u32,
     /// The cause in the low byte, and whether it is a copy for a further receiver.
@@ -59,9 +60,9 @@ impl DatagramMessage {
     ) -> DatagramMessage {
         DatagramMessage {
             times: [sent.time, received.time],
-            sockets: [sent.socket, received.socket],
+            sockets: [sent.socket, received.socket].map(OptionalIndex::some),
             names: [sent.peer, received.peer],
-            processes: [sent.process, received.process],
+            processes: [sent.process, received.process].map(OptionalIndex::some),
             tids: [sent.tid, received.tid],
             bytes: sent.bytes,
             flags: if copy { COPY } else { 0 },
@@ -73,15 +74,15 @@ impl DatagramMessage {
     /// Message of a send that was not received by the socket `to`, or by no traced socket.
     pub(crate) fn from_sent(
         sent: &DatagramCall,
-        to: Option<u32>,
+        to: Option<SocketIndex>,
         cause: UnmatchedCause,
     ) -> DatagramMessage {
         let flags = CAUSES.iter().position(|one| *one == cause).unwrap_or(1) as u32;
         DatagramMessage {
             times: [sent.time, NIL],
-            sockets: [sent.socket, to.unwrap_or(NONE)],
+            sockets: [OptionalIndex::some(sent.socket), to.into()],
             names: [sent.peer, sent.peer],
-            processes: [sent.process, NONE],
+            processes: [OptionalIndex::some(sent.process), OptionalIndex::NONE],
             tids: [sent.tid, 0],
             bytes: sent.bytes,
             flags,
@@ -93,9 +94,9 @@ impl DatagramMessage {
     pub(crate) fn from_received(received: &DatagramCall) -> DatagramMessage {
         DatagramMessage {
             times: [NIL, received.time],
-            sockets: [NONE, received.socket],
+            sockets: [OptionalIndex::NONE, OptionalIndex::some(received.socket)],
             names: [received.peer, received.peer],
-            processes: [NONE, received.process],
+            processes: [OptionalIndex::NONE, OptionalIndex::some(received.process)],
             tids: [0, received.tid],
             bytes: received.bytes,
             flags: 1,
@@ -105,9 +106,12 @@ impl DatagramMessage {
 
     /// The two ends of the message, the sender's first.
     pub(crate) fn ends(&self) -> [DatagramEnd; 2] {
-        [0, 1].map(|side| match self.sockets[side] {
-            NONE => DatagramEnd::Untraced { name: self.names[side], of: self.sockets[1 - side] },
-            socket => DatagramEnd::Socket(socket),
+        [0, 1].map(|side| match self.sockets[side].get() {
+            None => DatagramEnd::Untraced {
+                name: self.names[side],
+                of: self.sockets[1 - side].get().unwrap_or_default(),
+            },
+            Some(socket) => DatagramEnd::Socket(socket),
         })
     }
 
@@ -141,16 +145,15 @@ impl DatagramMessage {
     }
 
     /// The process at that end, if known.
-    pub(crate) fn process_at(&self, side: usize) -> Option<u32> {
-        Some(self.processes[side]).filter(|process| *process != NONE)
+    pub(crate) fn process_at(&self, side: usize) -> Option<ProcessIndex> {
+        self.processes[side].get()
     }
 
     /// Converts the message to a flow message.
     pub(crate) fn to_flow_message(&self) -> FlowMessage {
         let [sent, received] = [0, 1].map(|side| {
-            let seen =
-                || CallSpan::from_call(self.times[side], self.processes[side], self.tids[side]);
-            (self.times[side] != NIL).then(seen)
+            let process = self.process_at(side).filter(|_| self.times[side] != NIL);
+            process.map(|process| CallSpan::from_call(self.times[side], process, self.tids[side]))
         });
         FlowMessage {
             sent,

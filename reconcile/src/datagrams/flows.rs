@@ -15,6 +15,7 @@ use crate::calls::FlowMessage;
 use crate::datagrams::datagram_end::{DatagramEnd, DatagramMessage};
 use crate::datagrams::fifo_matching;
 use crate::datagrams::peer_names::PeerViews;
+use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
 use crate::internal::{FlowCallers, FlowScope, InternalTreatment};
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add_count};
@@ -167,7 +168,7 @@ impl<'a> FlowMaker<'a> {
         rows: &mut RowSink,
     ) -> Result<(), PathError> {
         let socket = |end: DatagramEnd| match end {
-            DatagramEnd::Socket(place) => self.views.sockets.get(place as usize),
+            DatagramEnd::Socket(place) => self.views.sockets.get(place.index()),
             DatagramEnd::Untraced { .. } => None,
         };
         let ends = first.ends();
@@ -216,9 +217,9 @@ impl<'a> FlowMaker<'a> {
 /// The name of one end of a message: its own towards its peer if the end was recorded, otherwise
 /// the name that its peer uses.
 fn name_of_end(views: &PeerViews, message: &DatagramMessage, side: usize) -> SocketNameId {
-    match message.sockets[side] {
-        socket if message.times[side] != NIL => views.own_name(socket, message.names[side]),
-        _ => message.names[side],
+    match message.sockets[side].get().filter(|_| message.times[side] != NIL) {
+        Some(socket) => views.own_name(socket, message.names[side]),
+        None => message.names[side],
     }
 }
 
@@ -233,7 +234,7 @@ fn count_message(of_flow: &FlowMessage, message: &DatagramMessage, counts: &mut 
 /// Facts about a flow so far.
 struct FlowFacts<'a> {
     /// The sockets of the first message, its sender's first.
-    sockets: [u32; 2],
+    sockets: [OptionalIndex<SocketIndex>; 2],
     /// Times when the datagrams of each direction arrived.
     arrivals: [ExternalSorter<'a, DatagramArrival>; 2],
     /// Processes and threads that sent and received.
@@ -278,8 +279,12 @@ impl<'a> FlowFacts<'a> {
 }
 
 /// The process at one end of a message.
-fn process_of_end(views: &PeerViews, message: &DatagramMessage, side: usize) -> Option<u32> {
-    let owner = || views.sockets.get(message.sockets[side] as usize).map(|socket| socket.owner);
+fn process_of_end(
+    views: &PeerViews,
+    message: &DatagramMessage,
+    side: usize,
+) -> Option<ProcessIndex> {
+    let owner = || Some(views.sockets.get(message.sockets[side].get()?.index())?.owner);
     message.process_at(side).or_else(owner)
 }
 
@@ -303,7 +308,8 @@ impl KeyedRecord for DatagramArrival {
 type DatagramMessageKey =
     ([DatagramEnd; 2], i64, [DatagramEnd; 2], i64, [u32; 2], DatagramMessageRest);
 /// Names, bytes, threads, processes and flags.
-type DatagramMessageRest = ([SocketNameId; 2], u32, [i32; 2], [u32; 2], u32);
+type DatagramMessageRest =
+    ([SocketNameId; 2], u32, [i32; 2], [OptionalIndex<ProcessIndex>; 2], u32);
 
 impl KeyedRecord for DatagramMessage {
     type Key = DatagramMessageKey;

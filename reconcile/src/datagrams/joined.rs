@@ -83,7 +83,7 @@ fn sides(
 ) -> Result<SpillableVec<DatagramSide>, PathError> {
     let side = |at: &u32| {
         let datagram = datagrams.get(*at as usize)?;
-        let is_udp = reach.sockets[datagram.socket as usize].protocol == TransportProtocol::Udp;
+        let is_udp = reach.sockets[datagram.socket.index()].protocol == TransportProtocol::Udp;
         let place = reach.routing_place(datagram, with_source).filter(|_| is_udp)?;
         Some(DatagramSide {
             key: (place, 0, 0),

@@ -17,6 +17,7 @@ use crate::datagrams::receivers::DatagramReceivers;
 use crate::datagrams::translations::{
     DatagramTranslations, TranslatedPairs, TranslationHints, may_be_translated, split_by_direction,
 };
+use crate::indices::SocketIndex;
 use crate::reconciliation::Reconciliation;
 use crate::socket_names::SocketNameId;
 use crate::sockets::routing::DatagramRouting;
@@ -28,7 +29,7 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
     pub(crate) routing: DatagramRouting<'a>,
     pub(crate) receivers: DatagramReceivers<'a>,
     /// Sockets with names that only their peers know.
-    pub(crate) nameless: &'a FxHashMap<u32, FallbackNames>,
+    pub(crate) nameless: &'a FxHashMap<SocketIndex, FallbackNames>,
     /// Messages by flow.
     pub(crate) messages: &'a PartitionStore<'b, DatagramMessage>,
     /// Store for a later step if some datagrams were received in part, have no checksum or may be
@@ -271,7 +272,7 @@ impl DatagramMatcher<'_, '_> {
             let (sent, received) = (datagram(*send), datagram(*receive));
             let (from, to) = (sent.socket, received.socket);
             let [from_host, to_host] =
-                [from, to].map(|socket| self.routing.sockets[socket as usize].host);
+                [from, to].map(|socket| self.routing.sockets[socket.index()].host);
             if from_host != to_host {
                 samples.add_message(from_host, to_host, sent.time, received.time);
             }

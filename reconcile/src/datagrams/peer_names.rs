@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 
 use crate::calls::DatagramCall;
+use crate::indices::SocketIndex;
 use crate::socket_names::{
     NO_NAME, SocketNameId, SocketNameInterner, is_group_address, loopback_address,
 };
@@ -34,11 +35,10 @@ pub(crate) fn find_fallbacks(
     names: &mut SocketNameInterner,
     sockets: &SpillableVec<KernelSocket>,
     addresses: &MachineAddresses,
-) -> Result<FxHashMap<u32, FallbackNames>, PathError> {
+) -> Result<FxHashMap<SocketIndex, FallbackNames>, PathError> {
     let mut all = FxHashMap::default();
-    for (place, socket) in
-        sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == TransportProtocol::Udp)
-    {
+    let sockets = SocketIndex::indices().zip(sockets.iter());
+    for (place, socket) in sockets.filter(|(_, socket)| socket.protocol == TransportProtocol::Udp) {
         let Some(own) = names.inet_address(socket.local).filter(|own| own.ip().is_unspecified())
         else {
             continue;
@@ -47,19 +47,19 @@ pub(crate) fn find_fallbacks(
         let loopback = name(loopback_address(own.ip()))?;
         let host =
             addresses.only_address(socket.machine, own.ip()).map_or(Ok(socket.local), name)?;
-        all.insert(place as u32, FallbackNames { loopback, host });
+        all.insert(place, FallbackNames { loopback, host });
     }
     Ok(all)
 }
 
 /// A name under which a peer saw a socket: the socket and the peer; the time when the name was
 /// used, by the clock of the end that used it; and the name.
-type SeenNameRow = ((u32, SocketNameId), (i64, SocketNameId));
+type SeenNameRow = ((SocketIndex, SocketNameId), (i64, SocketNameId));
 
 /// Names under which peers saw sockets, as learned by one part of the work: of several, the one
 /// used first.
 #[derive(Debug, Default)]
-pub(crate) struct SeenNames(FxHashMap<(u32, SocketNameId), (i64, SocketNameId)>);
+pub(crate) struct SeenNames(FxHashMap<(SocketIndex, SocketNameId), (i64, SocketNameId)>);
 
 impl SeenNames {
     /// Records the names under which the two ends of a datagram, which both saw it, know each
@@ -69,7 +69,7 @@ impl SeenNames {
         sent: &DatagramCall,
         received: &DatagramCall,
         address: impl Fn(SocketNameId) -> Option<SocketAddr>,
-        nameless: &FxHashMap<u32, FallbackNames>,
+        nameless: &FxHashMap<SocketIndex, FallbackNames>,
     ) {
         let (to, from) = (sent.peer, received.peer);
         let sees_one =
@@ -82,7 +82,7 @@ impl SeenNames {
         }
     }
 
-    fn add(&mut self, key: (u32, SocketNameId), seen: (i64, SocketNameId)) {
+    fn add(&mut self, key: (SocketIndex, SocketNameId), seen: (i64, SocketNameId)) {
         self.0.entry(key).and_modify(|first| *first = seen.min(*first)).or_insert(seen);
     }
 }
@@ -116,7 +116,7 @@ impl AllSeenNames {
     }
 
     /// The name of a key, once the rows are sorted.
-    fn get(&self, key: (u32, SocketNameId)) -> Option<SocketNameId> {
+    fn get(&self, key: (SocketIndex, SocketNameId)) -> Option<SocketNameId> {
         let at = self.rows.partition_point(0..self.rows.len(), |row| row.0 < key);
         self.rows.get(at).filter(|row| row.0 == key).map(|(_, (_, name))| *name)
     }
@@ -126,15 +126,15 @@ impl AllSeenNames {
 pub(crate) struct PeerViews<'a> {
     pub(crate) sockets: &'a SpillableVec<KernelSocket>,
     pub(crate) names: &'a SocketNameInterner,
-    pub(crate) fallbacks: &'a FxHashMap<u32, FallbackNames>,
+    pub(crate) fallbacks: &'a FxHashMap<SocketIndex, FallbackNames>,
     pub(crate) seen: AllSeenNames,
 }
 
 impl PeerViews<'_> {
-    /// The name of the socket number `socket` towards its peer `peer`.
-    pub(crate) fn own_name(&self, socket: u32, peer: SocketNameId) -> SocketNameId {
+    /// The name of the socket `socket` towards its peer `peer`.
+    pub(crate) fn own_name(&self, socket: SocketIndex, peer: SocketNameId) -> SocketNameId {
         let Some(fallback) = self.fallbacks.get(&socket) else {
-            return self.sockets[socket as usize].local;
+            return self.sockets[socket.index()].local;
         };
         if let Some(name) = self.seen.get((socket, peer)) {
             return name;

@@ -5,23 +5,22 @@ use rustc_hash::FxHashMap;
 use socket_log::encode::FlowRole;
 
 use crate::calls::DatagramCall;
-use crate::sentinels::NONE;
+use crate::indices::SocketIndex;
 use crate::sockets::routing::DatagramRouting;
 use crate::sockets::socket::KernelSocket;
 
 /// All sockets that can receive datagrams.
 pub(crate) struct DatagramReceivers<'a> {
     routing: DatagramRouting<'a>,
-    by_port: FxHashMap<u16, Vec<u32>>,
-    by_path: FxHashMap<u64, Vec<u32>>,
+    by_port: FxHashMap<u16, Vec<SocketIndex>>,
+    by_path: FxHashMap<u64, Vec<SocketIndex>>,
 }
 
 impl<'a> DatagramReceivers<'a> {
     pub(crate) fn from_routing(reach: DatagramRouting<'a>) -> DatagramReceivers<'a> {
         let names = &reach.capture.names;
         let (mut by_port, mut by_path) = (FxHashMap::default(), FxHashMap::default());
-        for (place, socket) in reach.sockets.iter().enumerate() {
-            let place = place as u32;
+        for (place, socket) in SocketIndex::indices().zip(reach.sockets.iter()) {
             match socket.protocol {
                 TransportProtocol::Udp => {
                     if let Some(own) =
@@ -44,27 +43,25 @@ impl<'a> DatagramReceivers<'a> {
     }
 
     /// The socket to which `sent` was addressed, and whether it was open at the time.
-    pub(crate) fn find_receiver(&self, sent: &DatagramCall) -> Option<(u32, bool)> {
+    pub(crate) fn find_receiver(&self, sent: &DatagramCall) -> Option<(SocketIndex, bool)> {
         let (sender, names) = (sent.socket, &self.routing.capture.names);
-        let from = &self.routing.sockets[sender as usize];
-        let open = |place: u32| {
-            let to = &self.routing.sockets[place as usize];
+        let from = &self.routing.sockets[sender.index()];
+        let open = |place: SocketIndex| {
+            let to = &self.routing.sockets[place.index()];
             to.clock_apart(from).is_none_or(|apart| {
                 to.opened <= sent.time.saturating_add(apart)
                     && sent.time <= to.closed.saturating_add(apart)
             })
         };
-        if let Some(other) =
-            self.routing.partner.get(sender as usize).filter(|other| **other != NONE)
-        {
-            return Some((*other, open(*other)));
+        if let Some(other) = self.routing.partner_of(sender) {
+            return Some((other, open(other)));
         }
         let candidates = match names.inet_address(sent.peer) {
             Some(to) => self.by_port.get(&to.port()),
             None => self.by_path.get(&names.path_place(sent.peer, from.kernel, from.machine)?),
         };
         let meant = candidates?.iter().copied().filter(|place| {
-            let to = &self.routing.sockets[*place as usize];
+            let to = &self.routing.sockets[place.index()];
             *place != sender
                 && self.routing.can_reach_address(from, sent.peer, to)
                 && self.listens_to(to, from)

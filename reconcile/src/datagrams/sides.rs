@@ -7,6 +7,8 @@ use std::ops::Range;
 use out_of_core::SpillableVec;
 
 use crate::datagrams::fifo_matching::TimeSequence;
+use crate::indices::SocketIndex;
+use crate::socket_names::SocketNameId;
 
 /// The send or receive of a datagram, with its sort key.
 #[derive(Clone, Copy)]
@@ -15,7 +17,7 @@ pub(super) struct DatagramSide {
     pub(super) time: i64,
     /// Facts that decide which sides of the other end this one can belong to: the socket, the peer,
     /// and the size.
-    pub(super) class: (u32, u32, u32),
+    pub(super) class: (SocketIndex, SocketNameId, u32),
     pub(super) at: u32,
     pub(super) done: bool,
 }

@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::calls::DatagramCall;
 use crate::datagrams::datagram_matches::DatagramMatches;
 use crate::datagrams::peer_names::PeerViews;
+use crate::indices::SocketIndex;
 use crate::logs::capture::Capture;
 use crate::reconciliation::{NameTranslation, TranslatedEnd};
 use crate::socket_names::{NO_NAME, SocketNameId, is_group_address};
@@ -45,7 +46,7 @@ pub(crate) fn is_possible(sockets: &SpillableVec<KernelSocket>) -> bool {
 /// Whether translated names can have hidden the other end of an unmatched datagram.
 pub(crate) fn may_be_translated(reach: DatagramRouting, datagram: &DatagramCall) -> bool {
     let named = |name: SocketAddr| !is_group_address(name.ip()) && !name.ip().is_unspecified();
-    reach.sockets[datagram.socket as usize].protocol == TransportProtocol::Udp
+    reach.sockets[datagram.socket.index()].protocol == TransportProtocol::Udp
         && !datagram.is_unchecked()
         && !datagram.is_truncated()
         && datagram.bytes > 0
@@ -61,7 +62,7 @@ fn name_pairs(
     received: &DatagramCall,
 ) -> [NamePair; 2] {
     [(sent, received), (received, sent)].map(|(seen_by, of)| {
-        let socket = &reach.sockets[of.socket as usize];
+        let socket = &reach.sockets[of.socket.index()];
         NamePair { seen: seen_by.peer, machine: socket.machine, own: socket.local }
     })
 }
@@ -199,7 +200,7 @@ impl DatagramTranslations {
                 let (from, own) = (address(names.seen), address(views.own_name(*server, *seen)));
                 if let (Some(from), Some(own)) = (from, own) {
                     // Bound to all addresses of a host, and none of them is known.
-                    let host = &capture.hosts[views.sockets[*server as usize].host as usize];
+                    let host = &capture.hosts[views.sockets[server.index()].host as usize];
                     let nameless = own.ip().is_unspecified();
                     let own =
                         if nameless { format!("{host}:{}", own.port()) } else { own.to_string() };
@@ -227,7 +228,7 @@ impl DatagramTranslations {
 /// the server saw.
 #[derive(Debug, Default)]
 pub(crate) struct TranslatedPairs {
-    flows: FxHashMap<(NamePair, SocketNameId), FxHashSet<(u32, u32)>>,
+    flows: FxHashMap<(NamePair, SocketNameId), FxHashSet<(SocketIndex, SocketIndex)>>,
 }
 
 impl TranslatedPairs {

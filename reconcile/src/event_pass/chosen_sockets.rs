@@ -6,16 +6,16 @@ use std::ops::Range;
 use message_trace::PathError;
 use out_of_core::SpillableVec;
 
+use crate::indices::{OptionalIndex, SocketIndex};
 use crate::logs::capture::{Capture, LogFile};
-use crate::sentinels::NONE;
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 
 /// Sockets with calls that are needed early, and their numbers.
 pub(crate) struct ChosenSockets {
     /// The chosen sockets, by number.
-    pub(crate) sockets: SpillableVec<u32>,
-    /// Numbers by socket; [`NONE`] for sockets that were not chosen.
-    numbers: SpillableVec<u32>,
+    pub(crate) sockets: SpillableVec<SocketIndex>,
+    /// Numbers by socket, of those that were chosen.
+    numbers: SpillableVec<OptionalIndex<u32>>,
     /// By log, the numbers of the sockets with their first flow in the log: sockets, and so their
     /// numbers, are in the order of their first flows.
     own: Vec<Range<u32>>,
@@ -26,13 +26,13 @@ impl ChosenSockets {
     pub(crate) fn choose_sockets(
         capture: &Capture,
         sockets: &KernelSockets,
-        is: impl Fn(u32, &KernelSocket) -> bool,
+        is: impl Fn(SocketIndex, &KernelSocket) -> bool,
     ) -> Result<ChosenSockets, PathError> {
         let (mut chosen, mut numbers) =
             (SpillableVec::new(&capture.pool), SpillableVec::new(&capture.pool));
-        for (place, socket) in (0u32..).zip(sockets.all.iter()) {
+        for (place, socket) in SocketIndex::indices().zip(sockets.all.iter()) {
             let wanted = is(place, socket);
-            numbers.push(if wanted { chosen.len() as u32 } else { NONE })?;
+            numbers.push(wanted.then_some(chosen.len() as u32).into())?;
             if wanted {
                 chosen.push(place)?;
             }
@@ -42,8 +42,8 @@ impl ChosenSockets {
         for log in &capture.logs {
             let numbers = sockets
                 .of_flow
-                .range(places_of_log(log))
-                .filter_map(|(_, socket)| this.number_of_socket(*socket));
+                .range(log.flow_range())
+                .filter_map(|(_, socket)| this.number_of_socket(socket.get()?));
             let end = numbers.max().map_or(next, |last| next.max(last + 1));
             this.own.push(next..end);
             next = end;
@@ -53,8 +53,8 @@ impl ChosenSockets {
 
     /// The number of a socket, if it was chosen.
     #[inline]
-    pub(crate) fn number_of_socket(&self, socket: u32) -> Option<u32> {
-        self.numbers.get(socket as usize).copied().filter(|number| *number != NONE)
+    pub(crate) fn number_of_socket(&self, socket: SocketIndex) -> Option<u32> {
+        self.numbers.get(socket.index())?.get()
     }
 
     /// The chosen sockets of log number `log`.
@@ -65,19 +65,17 @@ impl ChosenSockets {
         log: usize,
     ) -> Result<ChosenMembers<'_>, PathError> {
         let own = self.own.get(log).cloned().unwrap_or_default();
-        let flows = capture.logs.get(log).map(places_of_log).unwrap_or_default();
-        let numbers =
-            sockets.of_flow.range(flows).filter_map(|(_, socket)| self.number_of_socket(*socket));
+        let flows = capture.logs.get(log).map(LogFile::flow_range).unwrap_or_default();
+        let numbers = sockets
+            .of_flow
+            .range(flows)
+            .filter_map(|(_, socket)| self.number_of_socket(socket.get()?));
         let mut others =
             SpillableVec::collect(&capture.pool, numbers.filter(|number| !own.contains(number)))?;
         others.sort_by_key(|number| *number)?;
         others.dedup_by_key(|number| *number);
         Ok(ChosenMembers { chosen: self, own, others })
     }
-}
-
-fn places_of_log(log: &LogFile) -> Range<usize> {
-    log.flows.start as usize..log.flows.end as usize
 }
 
 /// Chosen sockets of one log.
@@ -91,7 +89,7 @@ pub(crate) struct ChosenMembers<'a> {
 impl ChosenMembers<'_> {
     /// The index of a socket among the members, and its number; `None` if it was not chosen.
     #[inline]
-    pub(crate) fn place_of_socket(&self, socket: u32) -> Option<(usize, u32)> {
+    pub(crate) fn place_of_socket(&self, socket: SocketIndex) -> Option<(usize, u32)> {
         let number = self.chosen.number_of_socket(socket)?;
         if self.own.contains(&number) {
             return Some(((number - self.own.start) as usize, number));

@@ -9,6 +9,7 @@ use socket_log::layout::source;
 use socket_log::{LogRecord, SocketLog};
 
 use crate::calls::{DatagramCall, LARGEST_TRANSFER};
+use crate::indices::{ProcessIndex, SocketIndex};
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow_numbers::FlowPlaces;
 use crate::logs::positions::{PositionGaps, StreamPositions};
@@ -27,7 +28,7 @@ pub(crate) enum SocketCall {
     /// recorder).
     Forgotten {
         /// The socket.
-        socket: u32,
+        socket: SocketIndex,
         /// Whether the socket sent the bytes.
         sent: bool,
         /// Time of the following transfer.
@@ -38,7 +39,7 @@ pub(crate) enum SocketCall {
     /// Number of bytes that a stream found in use had carried, as counted by the kernel.
     Counted {
         /// The socket.
-        socket: u32,
+        socket: SocketIndex,
         /// Whether the socket sent the bytes.
         sent: bool,
         /// Time of the query.
@@ -52,7 +53,7 @@ pub(crate) enum SocketCall {
     /// return of a send, or the earliest call of a receive.
     Edge {
         /// The socket.
-        socket: u32,
+        socket: SocketIndex,
         /// Whether the transfer was a send.
         sent: bool,
         /// Time of the return or the call.
@@ -66,7 +67,7 @@ pub(crate) enum SocketCall {
     /// [`LONGEST_LOOK_NS`] before the library had the answer.
     Look {
         /// The socket.
-        socket: u32,
+        socket: SocketIndex,
         /// Time when the look began.
         time: i64,
         /// Number of bytes in the queue.
@@ -79,7 +80,7 @@ pub(crate) enum SocketCall {
     /// Checksum of the first bytes of a direction of a stream.
     Fingerprint {
         /// The socket.
-        socket: u32,
+        socket: SocketIndex,
         /// Whether the bytes were sent, or received.
         sent: bool,
         /// Number of bytes covered.
@@ -92,7 +93,7 @@ pub(crate) enum SocketCall {
 /// A transfer of bytes of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SocketTransfer {
-    pub(crate) socket: u32,
+    pub(crate) socket: SocketIndex,
     pub(crate) sent: bool,
     pub(crate) time: i64,
     /// Number of bytes, at most [`LARGEST_TRANSFER`].
@@ -107,27 +108,27 @@ pub(crate) struct EventPass<'a> {
     capture: &'a Capture,
     sockets: &'a KernelSockets,
     log: &'a LogFile,
-    process: u32,
-    places: FlowPlaces,
+    process: ProcessIndex,
+    places: FlowPlaces<SocketIndex>,
     log_operations: Option<LogOperations<'a>>,
 }
 
 impl<'a> EventPass<'a> {
-    /// Event pass over the log of process number `process`.
+    /// Event pass over the log of the process.
     pub(crate) fn from_process(
         capture: &'a Capture,
         sockets: &'a KernelSockets,
-        process: usize,
+        process: ProcessIndex,
     ) -> EventPass<'a> {
-        let log = &capture.logs[process];
+        let log = &capture.logs[process.index()];
         let places = sockets.places_of_log(log);
-        EventPass { capture, sockets, log, process: process as u32, places, log_operations: None }
+        EventPass { capture, sockets, log, process, places, log_operations: None }
     }
 
     /// This event pass, in which each recorded operation of the log begins a transfer of its own: a
     /// transfer with several operations becomes several, all with its time.
     pub(crate) fn divide_by_operations(self, recorded: &'a RecordedOperations) -> EventPass<'a> {
-        EventPass { log_operations: recorded.operations_of_log(self.process as usize), ..self }
+        EventPass { log_operations: recorded.operations_of_log(self.process.index()), ..self }
     }
 
     /// Calls `each` with every call. A log that cannot be opened any more has no calls.
@@ -219,7 +220,7 @@ impl<'a> EventPass<'a> {
                         ..
                     } => {
                         if let Some(socket) = self.places.get(flow) {
-                            let of = self.sockets.all.get(socket as usize);
+                            let of = self.sockets.all.get(socket.index());
                             // Captured packets do not show whether the network card, or the
                             // receiver, cuts the datagram.
                             let joined =
@@ -259,14 +260,14 @@ impl<'a> EventPass<'a> {
     }
 
     /// Whether the socket is an end of a unix stream that was found in use.
-    fn is_aligned(&self, socket: u32) -> bool {
-        self.sockets.all.get(socket as usize).is_some_and(|socket| socket.aligned)
+    fn is_aligned(&self, socket: SocketIndex) -> bool {
+        self.sockets.all.get(socket.index()).is_some_and(|socket| socket.aligned)
     }
 
     /// The peer to which a datagram socket was connected at the time.
-    fn peer_name(&self, socket: u32, time: i64) -> SocketNameId {
+    fn peer_name(&self, socket: SocketIndex, time: i64) -> SocketNameId {
         match self.sockets.peers.get(&socket) {
-            None => self.sockets.all.get(socket as usize).map_or(NO_NAME, |socket| socket.peer),
+            None => self.sockets.all.get(socket.index()).map_or(NO_NAME, |socket| socket.peer),
             Some(peers) => {
                 let after = peers.partition_point(|(named, _)| *named <= time);
                 peers.get(after.saturating_sub(1)).map_or(NO_NAME, |(_, peer)| *peer)

@@ -6,17 +6,21 @@ use message_trace::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::Ancestor;
 
+use crate::indices::ProcessIndex;
 use crate::logs::process::TracedProcess;
 
 /// Adds the ancestors named in the logs of others to the processes that have logs: `known` has them
 /// by the index of the process with the log that names them, the nearest last.
-pub(crate) fn add_ancestors(processes: &mut Vec<TracedProcess>, known: &[(u32, Vec<Ancestor>)]) {
+pub(crate) fn add_ancestors(
+    processes: &mut Vec<TracedProcess>,
+    known: &[(ProcessIndex, Vec<Ancestor>)],
+) {
     // A process that was replaced by another program shares its id with that program.
     let of = |process: &TracedProcess| (process.kernel, process.host, process.pid);
     let mut there: FxHashSet<((u32, u32, u32), i64)> =
         processes.iter().filter_map(|process| Some((of(process), process.node.start?))).collect();
     for (place, ancestors) in known {
-        let Some(below) = processes.get(*place as usize).cloned() else { continue };
+        let Some(below) = processes.get(place.index()).cloned() else { continue };
         let mut parents: FxHashMap<u32, Option<u32>> = FxHashMap::default();
         let mut above = None;
         for Ancestor { pid, start, name } in ancestors {
@@ -33,6 +37,7 @@ pub(crate) fn add_ancestors(processes: &mut Vec<TracedProcess>, known: &[(u32, V
                 traced: true,
                 unit: below.node.unit.clone(),
                 service: false,
+                unfollowed: String::new(),
             };
             let process = TracedProcess { pid: *pid, ended: None, node, ..below.clone() };
             if there.insert((of(&process), *start)) {
@@ -54,7 +59,8 @@ mod tests {
         // of the shell.
         let between = [ancestor(5, 10, "server"), ancestor(6, 20, "server"), ancestor(6, 21, "sh")];
         let mut processes = vec![process(5, 1, 10), process(7, 6, 30), process(8, 6, 40)];
-        add_ancestors(&mut processes, &[(1, between.to_vec()), (2, between.to_vec())]);
+        let known = [1, 2].map(|place| (ProcessIndex::from_index(place), between.to_vec()));
+        add_ancestors(&mut processes, &known);
         let added: Vec<_> = processes[3..]
             .iter()
             .map(|process| {

@@ -8,6 +8,7 @@ use std::ops::Range;
 use out_of_core::{MemoryPool, SpillableVec};
 use socket_log::{LogClock, WallClockStep};
 
+use crate::indices::{LogFlowIndex, ProcessIndex};
 use crate::logs::flow::{FlowNaming, LogFlow};
 use crate::logs::lookup::LoggedLookup;
 use crate::logs::process::TracedProcess;
@@ -28,8 +29,8 @@ pub(crate) struct Capture {
     /// Namings of flows' ends, flow by flow sorted by time.
     pub(crate) namings: SpillableVec<FlowNaming>,
     pub(crate) names: SocketNameInterner,
-    /// The name lookups, each with the index of its log.
-    pub(crate) lookups: Vec<(u32, LoggedLookup)>,
+    /// The name lookups, each with the process of its log.
+    pub(crate) lookups: Vec<(ProcessIndex, LoggedLookup)>,
 }
 
 impl Capture {
@@ -58,7 +59,7 @@ pub(crate) struct LogFile {
     /// Settings of the host's wall clock.
     pub(crate) settings: Vec<WallClockStep>,
     /// The indices of the log's flows.
-    pub(crate) flows: Range<u32>,
+    pub(crate) flows: Range<LogFlowIndex>,
     /// Number of the log's records.
     pub(crate) records: u64,
     /// Whether the log has resources in addition to messages.
@@ -67,4 +68,13 @@ pub(crate) struct LogFile {
     pub(crate) snippets: bool,
     /// Whether the log has goroutines.
     pub(crate) goroutines: bool,
+    /// Whether the log has rare words of messages.
+    pub(crate) rare_words: bool,
+}
+
+impl LogFile {
+    /// The range of the log's flows.
+    pub(crate) fn flow_range(&self) -> Range<usize> {
+        self.flows.start.index()..self.flows.end.index()
+    }
 }

@@ -4,6 +4,7 @@ use message_trace::TransportProtocol;
 use socket_log::LogClock;
 use socket_log::encode::{FlowOrigin, FlowRole};
 
+use crate::indices::{LogFlowIndex, OptionalIndex, ProcessIndex};
 use crate::sentinels::NONE;
 use crate::socket_names::SocketNameId;
 
@@ -11,7 +12,8 @@ use crate::socket_names::SocketNameId;
 /// being read, and wall-clock time in nanoseconds from then on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogFlow {
-    pub(crate) process: u32,
+    /// The process; the first one until the log has an index.
+    pub(crate) process: ProcessIndex,
     pub(crate) number: u32,
     /// Kind of the socket; `None` if the record is missing.
     pub(crate) kind: Option<FlowKind>,
@@ -30,9 +32,8 @@ pub(crate) struct LogFlow {
     pub(crate) last_call: i64,
     /// Descriptors opened less descriptors closed.
     pub(crate) descriptors: i32,
-    /// The flow at the other end of a `socketpair`: its number in the log while that is being read,
-    /// its index from then on.
-    pub(crate) pair: u32,
+    /// The flow at the other end of a `socketpair`.
+    pub(crate) pair: OptionalIndex<LogFlowIndex>,
     /// Bytes sent and received on a stream.
     pub(crate) totals: [u64; 2],
     /// Calls that moved bytes of a stream.
@@ -82,7 +83,7 @@ impl FlowKind {
 /// Naming: the names of a flow's ends became known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowNaming {
-    pub(crate) flow: u32,
+    pub(crate) flow: LogFlowIndex,
     pub(crate) role: FlowRole,
     pub(crate) time: i64,
     /// Time when `connect` was called; `i64::MIN` if unknown.
@@ -118,7 +119,7 @@ impl FlowNaming {
 impl LogFlow {
     pub(crate) fn new(number: u32, ticks: i64) -> LogFlow {
         LogFlow {
-            process: NONE,
+            process: ProcessIndex::default(),
             number,
             kind: None,
             origin: None,
@@ -129,7 +130,7 @@ impl LogFlow {
             first_sent: i64::MAX,
             last_call: i64::MIN,
             descriptors: 1,
-            pair: NONE,
+            pair: OptionalIndex::NONE,
             totals: [0; 2],
             transfers: 0,
             datagrams: 0,

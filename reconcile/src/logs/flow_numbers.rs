@@ -2,24 +2,29 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::sentinels::NONE;
+use crate::indices::{OptionalIndex, TableIndex};
 use crate::tuning::FLOW_TABLE_LIMIT;
 
 /// Indices of a log's flow numbers. Numbers count up from 1, so a table finds most.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FlowPlaces {
-    table: Vec<u32>,
+pub(crate) struct FlowPlaces<T> {
+    table: Vec<OptionalIndex<T>>,
     /// Indices of numbers that were beyond the table when they came: a damaged record may contain
     /// any number.
-    others: FxHashMap<u32, u32>,
+    others: FxHashMap<u32, T>,
     /// Number of flow numbers with an index.
     count: u32,
 }
 
-impl FlowPlaces {
+impl<T> Default for FlowPlaces<T> {
+    fn default() -> FlowPlaces<T> {
+        FlowPlaces { table: Vec::new(), others: FxHashMap::default(), count: 0 }
+    }
+}
+
+impl<T: TableIndex> FlowPlaces<T> {
     /// The index of `number`; if the number has no index yet, `new` provides it.
     #[inline]
-    pub(crate) fn get_or_insert(&mut self, number: u32, new: impl FnOnce() -> u32) -> u32 {
+    pub(crate) fn get_or_insert(&mut self, number: u32, new: impl FnOnce() -> T) -> T {
         if let Some(place) = self.get(number) {
             return place;
         }
@@ -31,19 +36,19 @@ impl FlowPlaces {
             return place;
         }
         if at >= self.table.len() {
-            self.table.resize(at + 1, NONE);
+            self.table.resize(at + 1, OptionalIndex::NONE);
         }
-        self.table[at] = place;
+        self.table[at] = OptionalIndex::some(place);
         place
     }
 
     /// The index of `number`; `None` if the number has no index.
     #[inline]
-    pub(crate) fn get(&self, number: u32) -> Option<u32> {
-        match self.table.get(number as usize) {
-            Some(place) if *place != NONE => Some(*place),
-            _ if self.others.is_empty() => None,
-            _ => self.others.get(&number).copied(),
+    pub(crate) fn get(&self, number: u32) -> Option<T> {
+        match self.table.get(number as usize).and_then(|place| place.get()) {
+            Some(place) => Some(place),
+            None if self.others.is_empty() => None,
+            None => self.others.get(&number).copied(),
         }
     }
 }
@@ -54,7 +59,7 @@ mod tests {
 
     #[test]
     fn any_number_has_an_index() {
-        let mut places = FlowPlaces::default();
+        let mut places = FlowPlaces::<u32>::default();
         assert_eq!(places.get_or_insert(7, || 1), 1);
         assert_eq!(places.get_or_insert(7, || 2), 1);
         assert_eq!(places.get_or_insert(u32::MAX, || 3), 3);
@@ -64,7 +69,7 @@ mod tests {
 
     #[test]
     fn numbers_that_count_up_are_in_the_table() {
-        let mut places = FlowPlaces::default();
+        let mut places = FlowPlaces::<u32>::default();
         assert_eq!(places.get_or_insert(FLOW_TABLE_LIMIT + 5, || 7), 7);
         for number in 0..FLOW_TABLE_LIMIT + 10 {
             let place = places.get_or_insert(number, || number + 100);

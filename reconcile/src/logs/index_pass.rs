@@ -3,13 +3,14 @@
 
 use message_trace::{DataPath, PathError};
 use out_of_core::{MemoryPool, SpillableVec};
-use socket_log::encode::{Direction, ProcessEvent};
+use socket_log::encode::{Direction, ProcessEvent, UncapturedEvent};
 use socket_log::layout::tick;
 use socket_log::{
     LogClock, LogDamage, LogEntry, LogHeader, LogRecord, OpenError, SocketLog, WallClockStep,
 };
 
 use crate::calls::LARGEST_TRANSFER;
+use crate::indices::{LogFlowIndex, OptionalIndex};
 use crate::logs::flow::{FlowKind, FlowNaming, LogFlow};
 use crate::logs::flow_numbers::FlowPlaces;
 use crate::logs::lookup::LoggedLookup;
@@ -18,6 +19,7 @@ use crate::logs::program_gaps::{self, UnloggedProgram};
 use crate::reconciliation::{Reconciliation, add_count};
 use crate::sentinels::NONE;
 use crate::socket_names::SocketNameInterner;
+use crate::uncaptured;
 
 /// Index of one log, without its calls. Names, and flows in namings, are numbered within it.
 pub(crate) struct LogIndex {
@@ -41,6 +43,10 @@ pub(crate) struct LogIndex {
     pub(crate) snippets: bool,
     /// Whether the log has goroutines.
     pub(crate) goroutines: bool,
+    /// Whether the log has rare words of messages.
+    pub(crate) rare_words: bool,
+    /// The process's runtime with tasks that are not followed; empty if there is none.
+    pub(crate) unfollowed: String,
     pub(crate) damage: Vec<LogDamage>,
     /// The log's share of the counts.
     pub(crate) counts: Reconciliation,
@@ -87,6 +93,8 @@ pub(crate) fn index_log(
         unseen,
         snippets: heads,
         goroutines,
+        rare_words,
+        unfollowed,
         counts,
         failed,
         ..
@@ -116,6 +124,8 @@ pub(crate) fn index_log(
         unseen,
         snippets: heads,
         goroutines,
+        rare_words,
+        unfollowed,
         damage,
         counts,
     }))
@@ -124,7 +134,7 @@ pub(crate) fn index_log(
 /// One log being read.
 struct IndexReader {
     flows: SpillableVec<LogFlow>,
-    places: FlowPlaces,
+    places: FlowPlaces<LogFlowIndex>,
     namings: SpillableVec<FlowNaming>,
     names: SocketNameInterner,
     namespaces: Vec<u64>,
@@ -135,6 +145,8 @@ struct IndexReader {
     unseen: Vec<UnloggedProgram>,
     snippets: bool,
     goroutines: bool,
+    rare_words: bool,
+    unfollowed: String,
     counts: Reconciliation,
     has_positions: bool,
     positions: StreamPositions,
@@ -156,6 +168,8 @@ impl IndexReader {
             unseen: Vec::new(),
             snippets: false,
             goroutines: false,
+            rare_words: false,
+            unfollowed: String::new(),
             counts: Reconciliation::default(),
             has_positions,
             positions: StreamPositions::default(),
@@ -227,8 +241,9 @@ impl IndexReader {
                 self.namings.push(naming)?;
             }
             LogRecord::Pair { first, second } => {
-                self.flow_mut(first, ticks)?.pair = second;
-                self.flow_mut(second, ticks)?.pair = first;
+                let ends = [self.flow_place(first, ticks)?, self.flow_place(second, ticks)?];
+                self.flows[ends[0].index()].pair = OptionalIndex::some(ends[1]);
+                self.flows[ends[1].index()].pair = OptionalIndex::some(ends[0]);
             }
             LogRecord::Duplicate { flow, .. } => self.flow_mut(flow, ticks)?.descriptors += 1,
             LogRecord::Close { flow, .. } => {
@@ -259,6 +274,10 @@ impl IndexReader {
             }
             LogRecord::Head(_) => self.snippets = true,
             LogRecord::Goroutine { .. } => self.goroutines = true,
+            LogRecord::RareWords { .. } => self.rare_words = true,
+            LogRecord::Uncaptured { what: UncapturedEvent::Runtime, value, object, .. } => {
+                self.unfollowed = uncaptured::runtime_name(&object, value);
+            }
             LogRecord::Anchor(_)
             | LogRecord::Shutdown { .. }
             | LogRecord::Wait { .. }
@@ -273,7 +292,8 @@ impl IndexReader {
             | LogRecord::Sleep { .. }
             | LogRecord::Signal(_)
             | LogRecord::Wake(_)
-            | LogRecord::Ready { .. } => {}
+            | LogRecord::Ready { .. }
+            | LogRecord::StartedBy { .. } => {}
         }
         Ok(())
     }
@@ -290,8 +310,8 @@ impl IndexReader {
         }) as u32
     }
 
-    fn flow_place(&mut self, number: u32, ticks: u64) -> Result<u32, PathError> {
-        let next = self.flows.len() as u32;
+    fn flow_place(&mut self, number: u32, ticks: u64) -> Result<LogFlowIndex, PathError> {
+        let next = LogFlowIndex::from_index(self.flows.len());
         let place = self.places.get_or_insert(number, || next);
         if place == next {
             self.flows.push(LogFlow::new(number, ticks as i64))?;
@@ -300,7 +320,7 @@ impl IndexReader {
     }
 
     fn flow_mut(&mut self, number: u32, ticks: u64) -> Result<&mut LogFlow, PathError> {
-        let place = self.flow_place(number, ticks)? as usize;
-        Ok(&mut self.flows[place])
+        let place = self.flow_place(number, ticks)?;
+        Ok(&mut self.flows[place.index()])
     }
 }

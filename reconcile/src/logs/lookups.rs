@@ -13,13 +13,14 @@
 use rustc_hash::FxHashMap;
 use socket_log::api::Api;
 
+use crate::indices::ProcessIndex;
 use crate::logs::capture::Capture;
 use crate::tuning::{LOOKUP_SLACK_NS, MIN_LOOKUP_NS};
 
 /// A lookup in the time of its host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimedLookup {
-    pub(crate) process: u32,
+    pub(crate) process: ProcessIndex,
     pub(crate) tid: u32,
     pub(crate) api: Api,
     pub(crate) begin: i64,
@@ -42,7 +43,7 @@ impl LookupIndex {
     pub(crate) fn from_capture(capture: &Capture) -> LookupIndex {
         let mut lookups = LookupIndex::default();
         for (place, lookup) in &capture.lookups {
-            let at = *place as usize;
+            let at = place.index();
             let (Some(process), Some(log)) = (capture.processes.get(at), capture.logs.get(at))
             else {
                 continue;

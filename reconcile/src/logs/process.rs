@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use socket_log::LogHeader;
 use socket_log::layout::source;
 
+use crate::indices::ProcessIndex;
 use crate::logs::control_group;
 use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
 
@@ -47,23 +48,24 @@ pub(crate) fn build_node(header: &LogHeader, host: &str) -> Node {
         traced: true,
         unit: control_group::unit_of_cgroup(&header.cgroup),
         service: false,
+        unfollowed: String::new(),
     }
 }
 
 /// Sets the start of processes to the time when their parents started them, if recorded in
 /// `children`: by the parent's index, the child's id, and the time. A process has its log only once
 /// it runs.
-pub(crate) fn infer_starts(processes: &mut [TracedProcess], children: &[(u32, u32, i64)]) {
-    let mut by_number: FxHashMap<(u32, u32, u32), Vec<u32>> = FxHashMap::default();
-    for (place, process) in (0..).zip(&*processes) {
+pub(crate) fn infer_starts(processes: &mut [TracedProcess], children: &[(ProcessIndex, u32, i64)]) {
+    let mut by_number: FxHashMap<(u32, u32, u32), Vec<ProcessIndex>> = FxHashMap::default();
+    for (place, process) in ProcessIndex::indices().zip(&*processes) {
         by_number.entry((process.kernel, process.host, process.pid)).or_default().push(place);
     }
     for (parent, pid, time) in children {
-        let Some(by) = processes.get(*parent as usize) else { continue };
+        let Some(by) = processes.get(parent.index()) else { continue };
         let parent_pid = Some(by.pid as i32);
         let known = by_number.get(&(by.kernel, by.host, *pid)).into_iter().flatten();
-        let start = |place: u32| {
-            let node = &processes.get(place as usize)?.node;
+        let start = |place: ProcessIndex| {
+            let node = &processes.get(place.index())?.node;
             let is_near = |start: &i64| {
                 (-CHILD_LOG_BEFORE_NS..=CHILD_LOG_AFTER_NS).contains(&start.saturating_sub(*time))
             };
@@ -72,7 +74,7 @@ pub(crate) fn infer_starts(processes: &mut [TracedProcess], children: &[(u32, u3
         // A process that became another program has several logs.
         let first = known.filter_map(|place| Some((start(*place)?, *place))).min();
         if let Some((start, place)) = first
-            && let Some(child) = processes.get_mut(place as usize)
+            && let Some(child) = processes.get_mut(place.index())
         {
             child.node.start = Some(start.min(*time));
         }
@@ -82,6 +84,9 @@ pub(crate) fn infer_starts(processes: &mut [TracedProcess], children: &[(u32, u3
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    /// The first of the processes.
+    const PARENT: ProcessIndex = ProcessIndex::from_index(0);
 
     /// A process of host 0.
     pub(crate) fn process(pid: u32, parent: i32, start: i64) -> TracedProcess {
@@ -101,7 +106,8 @@ pub(crate) mod tests {
             process(20, 11, 103 * MS),
             process(20, 10, 5_000 * MS),
         ];
-        infer_starts(&mut processes, &[(0, 20, 100 * MS), (0, 30, 100 * MS), (0, 20, 7_000 * MS)]);
+        let children = [(20, 100 * MS), (30, 100 * MS), (20, 7_000 * MS)];
+        infer_starts(&mut processes, &children.map(|(pid, time)| (PARENT, pid, time)));
         let starts = processes.map(|process| process.node.start.map(|start| start / MS));
         assert_eq!(starts, [Some(0), Some(100), Some(110), Some(103), Some(5_000)]);
     }
@@ -111,7 +117,7 @@ pub(crate) mod tests {
         const MS: i64 = 1_000_000;
         let mut processes =
             [process(10, 1, 0), process(20, 10, 99 * MS), process(20, 10, 104 * MS)];
-        infer_starts(&mut processes, &[(0, 20, 100 * MS)]);
+        infer_starts(&mut processes, &[(PARENT, 20, 100 * MS)]);
         let starts = processes.map(|process| process.node.start.map(|start| start / MS));
         assert_eq!(starts, [Some(0), Some(99), Some(104)]);
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use socket_log::layout::{source, unseen};
 
+use crate::indices::ProcessIndex;
 use crate::logs::capture::Capture;
 use crate::reconciliation::ProgramGap;
 
@@ -37,7 +38,10 @@ pub(crate) fn cause_of_unlogged(cause: u16) -> &'static str {
 
 /// Groups the gaps by program and cause; `missing` has them by the index of the process with the
 /// log. Whole processes come before records, and the largest number first.
-pub(crate) fn group_gaps(capture: &Capture, missing: Vec<(u32, LogGap)>) -> Vec<ProgramGap> {
+pub(crate) fn group_gaps(
+    capture: &Capture,
+    missing: Vec<(ProcessIndex, LogGap)>,
+) -> Vec<ProgramGap> {
     let many = capture.hosts.len() > 1;
     // Processes that strace saw are no longer missing.
     let seen_otherwise: HashSet<(u32, u32)> = capture
@@ -48,7 +52,7 @@ pub(crate) fn group_gaps(capture: &Capture, missing: Vec<(u32, LogGap)>) -> Vec<
         .collect();
     let mut sums: BTreeMap<(String, &str, bool), [u64; 2]> = BTreeMap::new();
     for (place, missing) in missing {
-        let Some(process) = capture.processes.get(place as usize) else { continue };
+        let Some(process) = capture.processes.get(place.index()) else { continue };
         let node = &process.node;
         let (program, cause, of_children, counts) = match missing {
             LogGap::Records { cause, count } => (node.command.clone(), cause, false, [count, 0]),

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use message_trace::{DataDir, DataPath, Progress};
 use out_of_core::{MemoryPool, SpillableVec, workers};
-use socket_log::layout::{lost, state};
+use socket_log::layout::{lost, source, state};
 use socket_log::{Ancestor, LogDamage, LogHeader, OpenError};
 
 use crate::error::Error;
+use crate::indices::{LogFlowIndex, ProcessIndex};
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow::{FlowNaming, LogFlow};
-use crate::logs::flow_numbers::FlowPlaces;
 use crate::logs::index_pass::{LogIndex, index_log};
 use crate::logs::machines::{self, MachineTable, ProcessHome};
 use crate::logs::namespaces::Namespaces;
@@ -76,13 +76,13 @@ struct CaptureBuilder {
     /// Location of each process.
     homes: Vec<ProcessHome>,
     /// Child processes: the parent, the child's id, and the time of the start in nanoseconds.
-    children: Vec<(u32, u32, i64)>,
+    children: Vec<(ProcessIndex, u32, i64)>,
     /// Program of each process.
     programs: Vec<ProgramDescription>,
     /// Gaps in each log, by the index of its process.
-    missing: Vec<(u32, LogGap)>,
+    missing: Vec<(ProcessIndex, LogGap)>,
     /// Ancestors of processes, by their indices.
-    ancestors: Vec<(u32, Vec<Ancestor>)>,
+    ancestors: Vec<(ProcessIndex, Vec<Ancestor>)>,
 }
 
 impl CaptureBuilder {
@@ -117,7 +117,7 @@ impl CaptureBuilder {
         outcome: &mut Reconciliation,
     ) -> u64 {
         let header = &index.header;
-        let place = self.capture.processes.len() as u32;
+        let place = ProcessIndex::from_index(self.capture.processes.len());
         for (name, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
             let cause = if name.is_empty() { "other" } else { name };
             add_count(&mut outcome.lost_records, cause, count);
@@ -132,6 +132,10 @@ impl CaptureBuilder {
         outcome.processes += u64::from(header.state != state::REPLACED);
         if !index.damage.is_empty() {
             outcome.damaged.push(describe_damage(path, std::mem::take(&mut index.damage)));
+        }
+        if header.source == source::LIBRARY {
+            outcome.left_out.handoffs += u64::from(!header.resources);
+            outcome.left_out.words += u64::from(header.leaves_out_words);
         }
         let records = index.counts.records;
         if header.state == state::RUNNING {
@@ -161,13 +165,17 @@ impl CaptureBuilder {
             lookups,
             snippets: heads,
             goroutines,
+            rare_words,
+            unfollowed,
             ..
         } = index;
         let home = self.machines.locate_process(&header, path);
         self.homes.push(home);
-        let process = TracedProcess { ended, ..build_process(&header, path, home) };
+        let mut process = TracedProcess { ended, ..build_process(&header, path, home) };
+        process.node.unfollowed = unfollowed;
         let capture = &mut self.capture;
-        let (place, first) = (capture.processes.len() as u32, capture.flows.len() as u32);
+        let place = ProcessIndex::from_index(capture.processes.len());
+        let first = LogFlowIndex::from_index(capture.flows.len());
         let mut name_ids: SpillableVec<SocketNameId> = SpillableVec::new(&capture.pool);
         for name in names.iter_names() {
             name_ids.push(capture.names.intern(name)?)?;
@@ -178,21 +186,16 @@ impl CaptureBuilder {
             self.ancestors.push((place, header.ancestors.clone()));
         }
         self.children.extend(children.into_iter().map(|(pid, time)| (place, pid, time)));
-        let name = |local: u32| name_ids.get(local as usize).copied().unwrap_or(NO_NAME);
-        let mut numbers = FlowPlaces::default();
-        for (local, flow) in (0..).zip(flows.iter()).filter(|(_, flow)| flow.pair != NONE) {
-            numbers.get_or_insert(flow.number, || first + local);
-        }
+        let name = |local: SocketNameId| name_ids.get(local.index()).copied().unwrap_or(NO_NAME);
         capture.namings.extend(namings.iter().map(|naming| FlowNaming {
-            flow: first + naming.flow,
+            flow: naming.flow.after(first),
             local: name(naming.local),
             peer: name(naming.peer),
             ..*naming
         }))?;
-        let flows_end = first + flows.len() as u32;
         capture.flows.extend(flows.iter().map(|flow| LogFlow {
             process: place,
-            pair: numbers.get(flow.pair).unwrap_or(NONE),
+            pair: flow.pair.get().map(|pair| pair.after(first)).into(),
             machine: match namespaces.get(flow.machine as usize) {
                 Some(namespace) => self.namespaces.intern_namespace(&home, *namespace, flow.origin),
                 None => NONE,
@@ -203,11 +206,12 @@ impl CaptureBuilder {
             path: path.to_owned(),
             clock,
             settings,
-            flows: first..flows_end,
+            flows: first..LogFlowIndex::from_index(capture.flows.len()),
             records,
             resources: header.resources,
             snippets: heads,
             goroutines,
+            rare_words,
         });
         capture.processes.push(process);
         self.programs
@@ -238,7 +242,7 @@ impl CaptureBuilder {
         let Capture { flows, processes, .. } = &mut capture;
         flows.for_each_mut(0..flows.len(), |flow| {
             let of_process =
-                processes.get(flow.process as usize).map_or(NONE, |process| process.machine);
+                processes.get(flow.process.index()).map_or(NONE, |process| process.machine);
             flow.machine = of_namespaces.get(flow.machine as usize).copied().unwrap_or(of_process);
         });
         capture.hosts = machines.into_hosts();

@@ -125,10 +125,8 @@ fn settings_of_logs(capture: &Capture, logs: &[usize]) -> Vec<WallClockStep> {
 fn shift_log(capture: &mut Capture, log: usize, by: i64) {
     let file = &mut capture.logs[log];
     file.clock.shift_wall_clock(by);
-    let flows = file.flows.clone();
-    capture
-        .flows
-        .for_each_mut(flows.start as usize..flows.end as usize, |flow| flow.shift_times(by));
+    let (flows, range) = (file.flows.clone(), file.flow_range());
+    capture.flows.for_each_mut(range, |flow| flow.shift_times(by));
     // Namings are in the order of their flows.
     let namings = &mut capture.namings;
     let [from, to] = [flows.start, flows.end]

@@ -10,23 +10,26 @@ use out_of_core::{
     MemoryBudget, MemoryPool, PartitionStore, PartitionWriter, SpillableVec, workers,
 };
 
-use crate::calls::{BEGINS, DatagramCall, ELSEWHERE, StreamCall, StreamTransfer};
+use crate::calls::{BEGINS, DatagramCall, ELSEWHERE, StreamCall, TransferOrigin};
 use crate::connections::connection::Connection;
 use crate::event_pass::log_pass::{EventPass, SocketCall};
+use crate::indices::{ConnectionIndex, OptionalIndex, ProcessIndex, SocketIndex};
 use crate::partitioning::thread_activity::ThreadActivity;
 use crate::recorded_operations::RecordedOperations;
-use crate::sentinels::NONE;
 use crate::sockets::routing::DatagramRouting;
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 use crate::tuning::{MAX_PARTITIONS, PARTITION_BYTES};
+
+/// The connection of each socket, if there is one.
+pub(crate) type ConnectionsOfSockets = SpillableVec<OptionalIndex<ConnectionIndex>>;
 
 /// Partitions of the connections.
 #[derive(Debug)]
 pub(crate) struct ConnectionPartitions {
     /// The range of connections of each partition.
     pub(crate) ranges: Vec<Range<u32>>,
-    /// The connection of each socket; [`NONE`] for sockets without one.
-    pub(crate) connection_of: SpillableVec<u32>,
+    /// The connection of each socket, if there is one.
+    pub(crate) connection_of: ConnectionsOfSockets,
     /// The partition of each connection.
     partition_of: SpillableVec<u16>,
 }
@@ -44,38 +47,35 @@ impl ConnectionPartitions {
         sockets: &SpillableVec<KernelSocket>,
     ) -> Result<ConnectionPartitions, PathError> {
         let mut this = ConnectionPartitions {
-            connection_of: SpillableVec::filled(pool, sockets.len(), NONE)?,
+            connection_of: SpillableVec::filled(pool, sockets.len(), OptionalIndex::NONE)?,
             partition_of: SpillableVec::new(pool),
             ranges: Vec::new(),
         };
-        let calls = |connection: &Connection| {
-            let of = |place: u32| {
-                sockets.get(place as usize).map_or(0, |socket| u64::from(socket.transfers))
-            };
-            of(connection.connecting) + of(connection.accepting)
-        };
+        let calls = |connection: &Connection| connection.transfer_count(sockets);
         let all: u64 = connections.iter().map(calls).sum();
         let share = all.div_ceil(partition_count(all, size_of::<StreamCall>()) as u64).max(1);
         let (mut begin, mut sum) = (0, 0);
-        for (place, connection) in connections.iter().enumerate() {
+        for (place, connection) in ConnectionIndex::indices().zip(connections.iter()) {
             for end in [connection.connecting, connection.accepting] {
-                if let Some(of) = this.connection_of.get_mut(end as usize) {
-                    *of = place as u32;
+                let end = end.get().and_then(|end| this.connection_of.get_mut(end.index()));
+                if let Some(of) = end {
+                    *of = OptionalIndex::some(place);
                 }
             }
             this.partition_of.push(this.ranges.len() as u16)?;
             sum += calls(connection);
-            if sum >= share || place + 1 == connections.len() {
-                this.ranges.push(begin..place as u32 + 1);
-                (begin, sum) = (place as u32 + 1, 0);
+            let next = place.slot() + 1;
+            if sum >= share || next as usize == connections.len() {
+                this.ranges.push(begin..next);
+                (begin, sum) = (next, 0);
             }
         }
         Ok(this)
     }
 
-    fn partition_of_socket(&self, socket: u32) -> Option<usize> {
-        let connection = *self.connection_of.get(socket as usize)?;
-        self.partition_of.get(connection as usize).map(|partition| usize::from(*partition))
+    fn partition_of_socket(&self, socket: SocketIndex) -> Option<usize> {
+        let connection = self.connection_of.get(socket.index())?.get()?;
+        self.partition_of.get(connection.index()).map(|partition| usize::from(*partition))
     }
 }
 
@@ -125,7 +125,8 @@ pub(crate) fn partition_logs(
         let many = datagrams.partition_count() as u64;
         let mut result = Ok(());
         let mut elsewhere = ThreadActivity::default();
-        EventPass::from_process(capture, sockets, piece)
+        let process = ProcessIndex::from_index(piece);
+        EventPass::from_process(capture, sockets, process)
             .divide_by_operations(recorded)
             .for_each_call(|call| {
                 let dealt = match call {
@@ -139,10 +140,10 @@ pub(crate) fn partition_logs(
                                     StreamCall {
                                         time: call.time,
                                         bytes: call.bytes | if flag { ELSEWHERE } else { 0 },
-                                        process: piece as u32
+                                        origin: TransferOrigin::from_call(process).code()
                                             | if call.begins { BEGINS } else { 0 },
                                         tid: call.tid,
-                                        socket: call.socket << 1 | u32::from(!call.sent),
+                                        socket: StreamCall::pack_socket(call.socket, !call.sent),
                                     },
                                 )
                             }
@@ -152,7 +153,7 @@ pub(crate) fn partition_logs(
                     SocketCall::Forgotten { socket, sent, time, bytes } => {
                         match partitions.partition_of_socket(socket) {
                             Some(partition) => {
-                                let socket = socket << 1 | u32::from(!sent);
+                                let socket = StreamCall::pack_socket(socket, !sent);
                                 transfers.partition_record(
                                     partition,
                                     StreamCall::from_forgotten(time, bytes, socket),
@@ -163,10 +164,10 @@ pub(crate) fn partition_logs(
                     }
                     SocketCall::Counted { socket, sent, time, before, begins } => {
                         let is_counted =
-                            sockets.all.get(socket as usize).is_some_and(|socket| socket.counted);
+                            sockets.all.get(socket.index()).is_some_and(|socket| socket.counted);
                         match partitions.partition_of_socket(socket).filter(|_| is_counted) {
                             Some(partition) => {
-                                let socket = socket << 1 | u32::from(!sent);
+                                let socket = StreamCall::pack_socket(socket, !sent);
                                 let count = StreamCall::from_count(time, before, begins, socket);
                                 transfers.partition_record(partition, count)
                             }
@@ -176,11 +177,11 @@ pub(crate) fn partition_logs(
                     SocketCall::Edge { socket, sent, time, bytes, tid } => {
                         match partitions.partition_of_socket(socket) {
                             Some(partition) if bytes > 0 => {
-                                let process = piece as u32 | StreamTransfer::EDGE;
-                                let socket = socket << 1 | u32::from(!sent);
+                                let origin = TransferOrigin::from_edge(process).code();
+                                let socket = StreamCall::pack_socket(socket, !sent);
                                 transfers.partition_record(
                                     partition,
-                                    StreamCall { time, bytes, process, tid, socket },
+                                    StreamCall { time, bytes, origin, tid, socket },
                                 )
                             }
                             _ => Ok(()),
@@ -189,11 +190,11 @@ pub(crate) fn partition_logs(
                     SocketCall::Look { socket, time, bytes, tid } => {
                         match partitions.partition_of_socket(socket) {
                             Some(partition) => {
-                                let process = piece as u32 | StreamTransfer::LOOK;
-                                let socket = socket << 1 | 1;
+                                let origin = TransferOrigin::from_look(process).code();
+                                let socket = StreamCall::pack_socket(socket, true);
                                 transfers.partition_record(
                                     partition,
-                                    StreamCall { time, bytes, process, tid, socket },
+                                    StreamCall { time, bytes, origin, tid, socket },
                                 )
                             }
                             None => Ok(()),

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::indices::SocketIndex;
 use crate::tuning::MAX_FLOWS_OF_A_THREAD;
 
 /// The flows of the thread of the calls that are being read. A log has them thread by thread, chunk
@@ -13,7 +14,7 @@ use crate::tuning::MAX_FLOWS_OF_A_THREAD;
 #[derive(Debug, Default)]
 pub(crate) struct ThreadActivity {
     tid: i32,
-    flows: FxHashMap<u32, ThreadFlow>,
+    flows: FxHashMap<SocketIndex, ThreadFlow>,
     /// Number of messages that the thread has begun to send, and to receive.
     begun: [u32; 2],
 }
@@ -35,7 +36,7 @@ impl ThreadActivity {
     /// Adds a thread's next call that moved bytes of a stream. Returns whether the thread did
     /// something else since its last call in the same direction on this flow. A message begins if
     /// the thread's previous call on its flow was in the other direction, or there was none.
-    pub(crate) fn add_call(&mut self, tid: i32, socket: u32, sent: bool) -> bool {
+    pub(crate) fn add_call(&mut self, tid: i32, socket: SocketIndex, sent: bool) -> bool {
         if tid != self.tid || self.flows.len() >= MAX_FLOWS_OF_A_THREAD {
             self.flows.clear();
             (self.tid, self.begun) = (tid, [0; 2]);
@@ -58,9 +59,12 @@ mod tests {
     use super::*;
 
     /// The flags of calls, each a socket and whether it sent, of one thread.
-    fn flags(calls: &[(u32, bool)]) -> Vec<bool> {
+    fn flags(calls: &[(usize, bool)]) -> Vec<bool> {
         let mut elsewhere = ThreadActivity::default();
-        calls.iter().map(|(socket, sent)| elsewhere.add_call(7, *socket, *sent)).collect()
+        let flag = |(socket, sent): &(usize, bool)| {
+            elsewhere.add_call(7, SocketIndex::from_index(*socket), *sent)
+        };
+        calls.iter().map(flag).collect()
     }
 
     #[test]
@@ -91,6 +95,7 @@ mod tests {
     fn each_thread_is_tracked_separately() {
         let mut elsewhere = ThreadActivity::default();
         let calls = [(7, 2, true), (8, 1, false), (7, 2, true)];
+        let calls = calls.map(|(tid, socket, sent)| (tid, SocketIndex::from_index(socket), sent));
         assert!(!calls.iter().any(|(tid, socket, sent)| elsewhere.add_call(*tid, *socket, *sent)));
     }
 }

@@ -4,12 +4,13 @@ use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 use socket_log::layout::source;
 
-use crate::connections::connection::{self, Connection};
+use crate::connections::connection::{self, Connection, SocketPartners};
 use crate::connections::first_calls::FirstCalls;
 use crate::connections::listening::ListeningNames;
 use crate::connections::unix_sockets;
 use crate::datagrams::peer_names::{self, FallbackNames};
 use crate::error::Error;
+use crate::indices::SocketIndex;
 use crate::logs::capture::Capture;
 use crate::partitioning::partition_pass::ConnectionPartitions;
 use crate::pipeline::run::PipelineRun;
@@ -31,9 +32,9 @@ pub(crate) struct ConnectedCapture {
     pub(crate) addresses: MachineAddresses,
     pub(crate) listening: ListeningNames,
     /// Names of datagram sockets that have none of their own.
-    pub(crate) fallbacks: FxHashMap<u32, FallbackNames>,
+    pub(crate) fallbacks: FxHashMap<SocketIndex, FallbackNames>,
     /// The other end of each socket.
-    pub(crate) partner: SpillableVec<u32>,
+    pub(crate) partner: SocketPartners,
     pub(crate) connections: SpillableVec<Connection>,
     /// Partitions of connections that are matched together.
     pub(crate) partitions: ConnectionPartitions,
@@ -90,7 +91,7 @@ fn remove_duplicates(
 ) -> Result<(), Error> {
     let twice = duplicates::find_duplicates(capture, &sockets.all, addresses)?;
     for place in &twice {
-        let source = sockets.all[*place as usize].source as usize;
+        let source = sockets.all[place.index()].source as usize;
         add_count(&mut outcome.seen_twice, source::NAMES.get(source).unwrap_or(&"other"), 1);
     }
     Ok(sockets.remove_sockets(&twice, &run.pool)?)
@@ -102,7 +103,7 @@ fn find_partners(
     capture: &Capture,
     sockets: &KernelSockets,
     listening: &ListeningNames,
-) -> Result<SpillableVec<u32>, Error> {
+) -> Result<SocketPartners, Error> {
     let ambiguous = unix_sockets::find_ambiguous(capture, &sockets.all)?;
     let first_calls =
         FirstCalls::read_calls(capture, sockets, &ambiguous, run.threads, run.progress)?;

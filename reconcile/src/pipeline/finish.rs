@@ -2,7 +2,6 @@
 
 use clocks::ClockModel;
 use message_trace::NodeList;
-use out_of_core::ExternalSorter;
 
 use crate::error::Error;
 use crate::host_clocks::{exchanges, facts};
@@ -10,11 +9,10 @@ use crate::logs::capture::Capture;
 use crate::pipeline::join_imports::HostClocks;
 use crate::pipeline::run::PipelineRun;
 use crate::reconciliation::Reconciliation;
-use crate::rows::operation_start::OperationStart;
 use crate::rows::row::CommonClock;
 use crate::write::call_ids::CallIdFile;
 use crate::write::entity_tables::EntityTables;
-use crate::write::timeline::{PartitionedRows, RowWriting};
+use crate::write::timeline::{MessageSorters, PartitionedRows, RowWriting};
 
 /// Results to write: messages, and the tables to which they refer.
 pub(crate) struct TraceResults<'a> {
@@ -24,14 +22,14 @@ pub(crate) struct TraceResults<'a> {
     pub(crate) calls: Option<CallIdFile>,
 }
 
-/// Writes all tables, with the times of `hosts` on one common clock. Messages that begin operations
-/// go to `begun`, if logs have any. Returns the hosts' clocks.
+/// Writes all tables, with the times of `hosts` on one common clock, and what later passes join
+/// with messages to `sorters`. Returns the hosts' clocks.
 pub(crate) fn write_results(
     run: &PipelineRun,
     capture: &Capture,
     hosts: HostClocks,
     results: TraceResults,
-    begun: Option<&mut ExternalSorter<OperationStart>>,
+    sorters: &mut MessageSorters,
     outcome: &Reconciliation,
 ) -> Result<ClockModel, Error> {
     let PipelineRun { data, progress, threads, .. } = *run;
@@ -43,7 +41,7 @@ pub(crate) fn write_results(
     NodeList::write_all(data.nodes_path(), output.nodes())?;
     let writing =
         RowWriting { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
-    rows.write_table(&data.messages_path(), &writing, begun)?;
+    rows.write_table(&data.messages_path(), &writing, sorters)?;
     facts::restore_settings(&clocks, capture, &facts).write(data.clocks_path())?;
     outcome.write(data)?;
     Ok(clocks)

@@ -6,13 +6,13 @@ use message_trace::PathError;
 use out_of_core::{ExternalSorter, MemoryBudget};
 
 use crate::error::Error;
+use crate::indices::{ProcessIndex, SocketIndex};
 use crate::operations::{JoinedOperation, join_operations, write_table};
 use crate::pipeline::connect::ConnectedCapture;
 use crate::pipeline::run::PipelineRun;
 use crate::reconciliation::{Reconciliation, add_count};
 use crate::recorded_operations::RecordedOperation;
 use crate::rows::operation_start::OperationStart;
-use crate::sentinels::NONE;
 use crate::tuning::SORTED_AT_ONCE;
 
 /// Sorter for messages that begin operations; `None` if no log has operations.
@@ -78,22 +78,23 @@ pub(crate) fn write_operations(
 fn locate_operation(
     connected: &ConnectedCapture,
     used: &[bool],
-    socket: u32,
+    socket: SocketIndex,
     log: usize,
     operation: &RecordedOperation,
 ) -> Result<(u64, usize), &'static str> {
     let ConnectedCapture { sockets, connections, partitions, .. } = connected;
     let side = usize::from(operation.is_received());
-    let protocol = sockets.all.get(socket as usize).map(|socket| socket.protocol);
+    let protocol = sockets.all.get(socket.index()).map(|socket| socket.protocol);
     let protocol = protocol.ok_or("its socket was left out")?;
-    let connection = partitions.connection_of.get(socket as usize).copied().unwrap_or(NONE);
-    let direction = match connections.get(connection as usize) {
+    let connection = partitions.connection_of.get(socket.index()).and_then(|of| of.get());
+    let direction = match connection.and_then(|of| connections.get(of.index())) {
         // A process that talks to itself has no messages.
-        Some(_) if used.get(connection as usize) == Some(&false) => {
+        Some(_) if connection.and_then(|of| used.get(of.index())) == Some(&false) => {
             return Err("within a process");
         }
-        Some(ends) => usize::from(ends.accepting == socket) ^ side,
+        Some(ends) => usize::from(ends.accepting.get() == Some(socket)) ^ side,
         None => 0,
     };
-    Ok((OperationStart::operation_place(protocol, connection, direction, log as u32), side))
+    let by = ProcessIndex::from_index(log).node();
+    Ok((OperationStart::operation_place(protocol, connection.into(), direction, by), side))
 }

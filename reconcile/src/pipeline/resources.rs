@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use socket_log::switches::SwitchLog;
 
 use crate::error::Error;
+use crate::indices::{ProcessIndex, SocketIndex};
 use crate::logs::capture::{Capture, LogFile};
 use crate::pipeline::connect::ConnectedCapture;
 use crate::pipeline::run::PipelineRun;
@@ -17,7 +18,6 @@ use crate::resources::{
     HandoffEventRow, HandoffRow, OwnEvent, ResourceCalls, ResourceSorters, for_each_thread_event,
     match_handoffs, read_goroutine_handoffs, to_own_event, write_events, write_handoffs,
 };
-use crate::sentinels::NONE;
 use crate::tuning::SORTED_AT_ONCE;
 
 /// Writes `events/sockcap.parquet` and `handoffs.parquet`. If no log has their inputs, they are not
@@ -38,7 +38,7 @@ pub(crate) fn write_resources(
     let directory = data.path();
     let mut rows = ExternalSorter::<HandoffRow>::new(&budget, directory, SORTED_AT_ONCE);
     for place in &of_go {
-        read_goroutine_handoffs(capture, clocks, *place as u32, &mut rows)?;
+        read_goroutine_handoffs(capture, clocks, ProcessIndex::from_index(*place), &mut rows)?;
     }
     if with.is_empty() {
         remove_file(&own_events)?;
@@ -53,18 +53,18 @@ pub(crate) fn write_resources(
     let mut handoff_events =
         ExternalSorter::<HandoffEventRow>::new(&budget, directory, SORTED_AT_ONCE);
     let connections = connected.connections.len() as i64;
-    let connection = |socket: u32| {
-        match connected.partitions.connection_of.get(socket as usize) {
-            Some(connection) if *connection != NONE => i64::from(*connection),
+    let connection = |socket: SocketIndex| {
+        match connected.partitions.connection_of.get(socket.index()).and_then(|of| of.get()) {
+            Some(connection) => connection.index() as i64,
             // A connection with one end only, or a socket without a connection.
-            _ => connections + i64::from(socket),
+            None => connections + socket.index() as i64,
         }
     };
     let calls =
         ResourceCalls { capture, sockets: &connected.sockets, connection: &connection, clocks };
     for place in &with {
         let mut into = ResourceSorters { events: &mut events, handoff_events: &mut handoff_events };
-        calls.read_log(*place as u32, &mut into)?;
+        calls.read_log(ProcessIndex::from_index(*place), &mut into)?;
         run.progress.advance_step(1);
     }
     add_switches(run, connected, clocks, &with, &budget, &mut events)?;

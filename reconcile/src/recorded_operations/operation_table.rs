@@ -5,6 +5,7 @@ use std::ops::Range;
 use message_trace::PathError;
 use out_of_core::{NameId, NameInterner, SpillableVec};
 
+use crate::indices::SocketIndex;
 use crate::logs::capture::Capture;
 use crate::recorded_operations::interleaved;
 use crate::recorded_operations::log_operations::{FlowsOfLog, LogOperations};
@@ -108,7 +109,7 @@ impl RecordedOperations {
             let places = sockets.places_of_log(log);
             let inner = self.operations.range(range).filter(|operation| operation.at > 0);
             for operation in inner {
-                let socket = places.get(operation.flow).map(|socket| socket as usize);
+                let socket = places.get(operation.flow).map(SocketIndex::index);
                 if let Some(socket) = socket.and_then(|place| sockets.all.get_mut(place)) {
                     socket.transfers = socket.transfers.saturating_add(1);
                 }

@@ -9,6 +9,7 @@ use socket_log::encode::{Direction, FileOperation, FlowRole, HandoffObject};
 use socket_log::{LogEntry, LogRecord, SocketLog};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use crate::indices::{ProcessIndex, SocketIndex};
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow_numbers::FlowPlaces;
 use crate::resources::handoff_kinds;
@@ -28,8 +29,7 @@ pub(crate) struct HandoffEventRow {
     begin: i64,
     end: i64,
     amount: u64,
-    /// The process, by its index.
-    process: u32,
+    process: ProcessIndex,
     thread: i32,
     /// A [`HandoffObject`], by its number.
     pub(crate) what: u32,
@@ -82,7 +82,7 @@ pub(crate) struct ResourceCalls<'a> {
     pub(crate) capture: &'a Capture,
     pub(crate) sockets: &'a KernelSockets,
     /// The number of the connection of a socket.
-    pub(crate) connection: &'a dyn Fn(u32) -> i64,
+    pub(crate) connection: &'a dyn Fn(SocketIndex) -> i64,
     pub(crate) clocks: &'a ClockModel,
 }
 
@@ -93,18 +93,18 @@ pub(crate) struct ResourceSorters<'a, 'b> {
 }
 
 impl ResourceCalls<'_> {
-    /// Reads the log of process number `process`. A log that cannot be opened any more has no
+    /// Reads the log of the process. A log that cannot be opened any more has no
     /// calls.
     ///
     /// # Errors
     /// Fails if a temporary file cannot be written.
     pub(crate) fn read_log(
         &self,
-        process: u32,
+        process: ProcessIndex,
         into: &mut ResourceSorters,
     ) -> Result<(), PathError> {
-        let Some(file) = self.capture.logs.get(process as usize) else { return Ok(()) };
-        let Some(of) = self.capture.processes.get(process as usize) else { return Ok(()) };
+        let Some(file) = self.capture.logs.get(process.index()) else { return Ok(()) };
+        let Some(of) = self.capture.processes.get(process.index()) else { return Ok(()) };
         let Ok(log) = SocketLog::open(&file.path) else { return Ok(()) };
         let mut reading = ResourceLogReader {
             calls: self,
@@ -132,10 +132,10 @@ impl ResourceCalls<'_> {
 struct ResourceLogReader<'a> {
     calls: &'a ResourceCalls<'a>,
     file: &'a LogFile,
-    process: u32,
+    process: ProcessIndex,
     host: u32,
     pid: u32,
-    places: FlowPlaces,
+    places: FlowPlaces<SocketIndex>,
     /// Number of open descriptors of each flow.
     open: FxHashMap<u32, u32>,
 }
@@ -191,7 +191,7 @@ impl ResourceLogReader<'_> {
                 let connection = (self.calls.connection)(socket);
                 let connected =
                     event(OwnEventKind::Connection, time(ticks)).with_values([connection]);
-                OwnEvent { word: socket, ..connected }
+                OwnEvent { word: socket.index() as u32, ..connected }
             }
             LogRecord::Wait { result, duration, .. } => event(OwnEventKind::Poll, time(ticks))
                 .with_values([long(*duration), i64::from(*result)]),
@@ -256,7 +256,7 @@ impl ResourceLogReader<'_> {
         let [at, begin, end] = times;
         let owner = match handoff_kinds::keeps_amounts(what) {
             true => HandoffEventRow::OF_HOST | u64::from(self.host),
-            false => u64::from(self.process),
+            false => self.process.index() as u64,
         };
         let (process, what) = (self.process, what as u32);
         HandoffEventRow {

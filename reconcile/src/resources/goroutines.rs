@@ -10,6 +10,7 @@ use socket_log::encode::HandoffObject;
 use socket_log::layout::goroutine;
 use socket_log::{LogRecord, SocketLog};
 
+use crate::indices::ProcessIndex;
 use crate::logs::capture::Capture;
 use crate::resources::handoff_matching::HandoffRow;
 use crate::tuning::STARTED_GOROUTINES;
@@ -19,7 +20,7 @@ const WAITED: i64 = 0;
 /// The object of hand-offs to goroutines that were started at that time.
 const STARTED: i64 = 1;
 
-/// Writes the hand-offs of process number `process` to `rows`. A log that cannot be opened any more
+/// Writes the hand-offs of the process to `rows`. A log that cannot be opened any more
 /// has no hand-offs.
 ///
 /// # Errors
@@ -27,17 +28,17 @@ const STARTED: i64 = 1;
 pub(crate) fn read_goroutine_handoffs(
     capture: &Capture,
     clocks: &ClockModel,
-    process: u32,
+    process: ProcessIndex,
     rows: &mut ExternalSorter<HandoffRow>,
 ) -> Result<(), PathError> {
-    let Some(file) = capture.logs.get(process as usize) else { return Ok(()) };
-    let Some(of) = capture.processes.get(process as usize) else { return Ok(()) };
+    let Some(file) = capture.logs.get(process.index()) else { return Ok(()) };
+    let Some(of) = capture.processes.get(process.index()) else { return Ok(()) };
     let Ok(log) = SocketLog::open(&file.path) else { return Ok(()) };
     let row = |time: i64, [from, to]: [u32; 2], object: i64| HandoffRow {
         signalled: time,
         woken: time,
         object,
-        node: process,
+        node: process.node(),
         from: from as i32,
         to: to as i32,
         what: HandoffObject::Goroutine as u32,
@@ -76,6 +77,9 @@ pub(crate) fn read_goroutine_handoffs(
                 }
                 let object = if begins { STARTED } else { WAITED };
                 result = rows.push(row(time(), [entry.tid, thread], object));
+            }
+            LogRecord::StartedBy { number, starter } if result.is_ok() => {
+                result = rows.push(row(time(), [starter, goroutine::thread_id(number)], STARTED));
             }
             _ => {}
         }

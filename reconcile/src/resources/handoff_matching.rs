@@ -1,7 +1,7 @@
 //! Matching of all hand-offs: the signals and waits at each object are matched, which yields rows
 //! for `handoffs.parquet` and events of waits.
 
-use message_trace::PathError;
+use message_trace::{NodeId, PathError};
 use out_of_core::{ExternalSorter, KeyedRecord, ReadFailure};
 use socket_log::encode::HandoffObject;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -23,7 +23,7 @@ pub(crate) struct HandoffRow {
     pub(crate) signalled: i64,
     pub(crate) woken: i64,
     pub(crate) object: i64,
-    pub(crate) node: u32,
+    pub(crate) node: NodeId,
     pub(crate) from: i32,
     /// 0 if the signal woke no thread.
     pub(crate) to: i32,
@@ -216,7 +216,7 @@ impl OutcomeWriter<'_, '_, '_> {
                     signalled: signal.time,
                     woken: wait.end,
                     object,
-                    node: wait.of.process,
+                    node: wait.of.process.node(),
                     from: signal.by.thread,
                     to: wait.of.thread,
                     what,
@@ -227,7 +227,7 @@ impl OutcomeWriter<'_, '_, '_> {
                     signalled: signal.time,
                     woken: signal.time,
                     object,
-                    node: signal.by.process,
+                    node: signal.by.process.node(),
                     from: signal.by.thread,
                     to: 0,
                     what,
@@ -256,7 +256,7 @@ impl OutcomeWriter<'_, '_, '_> {
         of: RecordedThread,
         values: [i64; COUNT],
     ) -> Option<OwnEvent> {
-        let process = self.capture.processes.get(of.process as usize)?;
+        let process = self.capture.processes.get(of.process.index())?;
         let event = OwnEvent::new(kind, time, process.host, process.pid, of.thread);
         Some(OwnEvent { word: what, ..event.with_values(values) })
     }

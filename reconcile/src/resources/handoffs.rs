@@ -14,11 +14,12 @@ mod cases;
 pub(crate) use amounts::AmountMatcher;
 pub(crate) use waiters::WaiterMatcher;
 
+use crate::indices::ProcessIndex;
+
 /// A thread of a recorded process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RecordedThread {
-    /// The process, by its index.
-    pub(crate) process: u32,
+    pub(crate) process: ProcessIndex,
     pub(crate) thread: i32,
 }
 

@@ -60,10 +60,11 @@ impl OnlyWaiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::indices::ProcessIndex;
     use crate::resources::handoffs::HandoffWait;
 
     fn recorded_thread(thread: i32) -> RecordedThread {
-        RecordedThread { process: 1, thread }
+        RecordedThread { process: ProcessIndex::from_index(1), thread }
     }
 
     fn signal(time: i64, thread: i32) -> HandoffSignal {
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn signals_to_another_process_have_no_receiver() {
         let mut only = OnlyWaiter::default();
-        let other = RecordedThread { process: 2, thread: 3 };
+        let other = RecordedThread { process: ProcessIndex::from_index(2), thread: 3 };
         for _ in 0..MIN_ONLY_WAITS {
             only.add_event(HandoffEvent::Wait(HandoffWait { of: other, ..HandoffWait::default() }));
         }

@@ -163,7 +163,7 @@ pub(crate) fn write_handoffs(
         let arrays = vec![
             int64(|row| row.signalled),
             int64(|row| row.woken),
-            int64(|row| i64::from(row.node)),
+            int64(|row| row.node.index() as i64),
             int32(|row| row.from),
             int32(|row| row.to),
             int64(|row| row.object),

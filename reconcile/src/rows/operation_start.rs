@@ -1,9 +1,11 @@
 //! Operation start: the key that an operation in the log shares with the message that begins it, by
 //! which the two are joined when all messages have their numbers.
 
-use message_trace::TransportProtocol;
+use message_trace::{NodeId, TransportProtocol};
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::indices::{ConnectionIndex, OptionalIndex};
 
 /// A message that begins an operation, or an operation, with the place where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
@@ -21,10 +23,10 @@ pub(crate) struct OperationStart {
     pub(crate) number: u64,
 }
 
-/// In [`OperationStart::operation_place`]: the place is a process, not a connection.
-const OF_PROCESS: u64 = 1 << 63;
-
 impl OperationStart {
+    /// In [`OperationStart::operation_place`]: the place is a process, not a connection.
+    pub(crate) const OF_PROCESS: u64 = 1 << 63;
+
     /// Start of an operation in the log of side number `side` of a connection, or of a process for
     /// unconnected sockets: datagrams are in no flow yet when their operations are read.
     pub(crate) fn new(place: u64, side: usize, time: i64, number: u64) -> OperationStart {
@@ -32,19 +34,22 @@ impl OperationStart {
     }
 
     /// The place of an operation over `protocol`: the connection and the direction (1: back to the
-    /// connecting side), or the process.
+    /// connecting side), or the process with the node `by`.
     pub(crate) fn operation_place(
         protocol: TransportProtocol,
-        connection: u32,
+        connection: OptionalIndex<ConnectionIndex>,
         direction: usize,
-        by: u32,
+        by: NodeId,
     ) -> u64 {
         match protocol {
             TransportProtocol::Tcp
             | TransportProtocol::UnixStream
             | TransportProtocol::Sctp
-            | TransportProtocol::Vsock => u64::from(connection) << 1 | direction as u64,
-            _ => OF_PROCESS | u64::from(by),
+            | TransportProtocol::Vsock => {
+                u64::from(connection.get().map_or(u32::MAX, ConnectionIndex::slot)) << 1
+                    | direction as u64
+            }
+            _ => OperationStart::OF_PROCESS | by.index() as u64,
         }
     }
 

@@ -4,14 +4,16 @@
 
 use clocks::ClockModel;
 use message_trace::{
-    ConnectSpan, EndPair, EndpointId, Message, NodeEnd, NodeId, TransportProtocol,
+    ConnectSpan, EndPair, EndpointId, FlowId, Message, NodeEnd, NodeId, TransportProtocol,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::{CallSpan, FlowMessage};
 use crate::connections::connection_setup::ConnectionSetup;
+use crate::indices::{ConnectionIndex, OptionalIndex};
+use crate::rows::message_span::{MessageSpan, place_of_call};
 use crate::rows::operation_start::OperationStart;
-use crate::sentinels::{NIL, NONE};
+use crate::sentinels::NIL;
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
@@ -22,8 +24,8 @@ pub(crate) struct MessageRow {
     pub(crate) bytes: i64,
     /// Index of its slot, with the data that it shares with others.
     pub(crate) slot: u32,
-    /// The nodes at both ends; [`NONE`] stands for the slot's.
-    pub(crate) nodes: [u32; 2],
+    /// The nodes at both ends; without one, the slot's.
+    pub(crate) nodes: [OptionalIndex<NodeId>; 2],
     /// The threads at both ends; [`NO_THREAD`] where unknown.
     pub(crate) tids: [i32; 2],
     /// Number of messages that were merged into this one, [`BACKWARD`], [`OPENS`] and [`BEGINS`].
@@ -45,7 +47,7 @@ const PARTS: u32 = (1 << 28) - 1;
 /// Data that the messages between two ends share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageSlot {
-    pub(crate) flow: i64,
+    pub(crate) flow: FlowId,
     pub(crate) protocol: TransportProtocol,
     /// The connecting end, and the other.
     pub(crate) ends: [SlotEnd; 2],
@@ -73,13 +75,18 @@ impl MessageRow {
             times: [send_first, send_last, recv_first, recv_last],
             bytes: i64::try_from(message.bytes).unwrap_or(i64::MAX),
             slot,
-            nodes: sides.map(|seen| seen.map_or(NONE, |seen| seen.process)),
+            nodes: sides.map(|seen| seen.map(|seen| seen.process.node()).into()),
             tids: sides.map(|seen| seen.map_or(NO_THREAD, |seen| seen.tid)),
             parts_and_flags: message.parts.min(PARTS)
                 | if direction == 0 { 0 } else { BACKWARD }
                 | begins[0]
                 | begins[1],
         }
+    }
+
+    /// The connection of the message, if it is one of a stream.
+    fn connection(&self) -> OptionalIndex<ConnectionIndex> {
+        OptionalIndex::some(ConnectionIndex::from_index(self.slot as usize))
     }
 
     /// The start of the message's operation according to the log of `side` (0: the sender's);
@@ -94,9 +101,26 @@ impl MessageRow {
         let time = [self.times[0], self.times[2]][side];
         let is_recorded = self.parts_and_flags & BEGINS[side] != 0 && time != NIL;
         let direction = usize::from(self.parts_and_flags & BACKWARD != 0);
+        let by = self.nodes[side].get().filter(|_| is_recorded)?;
         let place =
-            OperationStart::operation_place(slot.protocol, self.slot, direction, self.nodes[side]);
-        is_recorded.then(|| OperationStart::new(place, side, time, number))
+            OperationStart::operation_place(slot.protocol, self.connection(), direction, by);
+        Some(OperationStart::new(place, side, time, number))
+    }
+
+    /// The message at one end (0: the sender's); `None` if that end did not see it. `slot` is the
+    /// row's slot, and `number` the message's number.
+    pub(crate) fn message_span(
+        &self,
+        slot: &MessageSlot,
+        side: usize,
+        number: u64,
+    ) -> Option<MessageSpan> {
+        let [first, last] = [[self.times[0], self.times[1]], [self.times[2], self.times[3]]][side];
+        let direction = usize::from(self.parts_and_flags & BACKWARD != 0);
+        let call = (side, self.bytes as u64);
+        let by = self.nodes[side].get().filter(|_| first != NIL)?;
+        let place = place_of_call(slot.protocol, self.connection(), direction, by, call);
+        Some(MessageSpan { place, first, last, number })
     }
 
     /// Row of a message of `slot` in that direction between the slot's nodes, without bytes.
@@ -106,7 +130,7 @@ impl MessageRow {
             times,
             bytes: 0,
             slot,
-            nodes: [NONE; 2],
+            nodes: [OptionalIndex::NONE; 2],
             tids: [NO_THREAD; 2],
             parts_and_flags,
         }
@@ -122,8 +146,12 @@ impl MessageRow {
         self.parts_and_flags & OPENS != 0
     }
 
-    /// Row of the message `m` with these node numbers.
-    pub(crate) fn from_imported(m: &Message, slot: u32, nodes: [u32; 2]) -> MessageRow {
+    /// Row of the message `m` between these nodes.
+    pub(crate) fn from_imported(
+        m: &Message,
+        slot: u32,
+        nodes: [OptionalIndex<NodeId>; 2],
+    ) -> MessageRow {
         let backward = if m.direction == 0 { 0 } else { BACKWARD };
         MessageRow {
             times: [m.send_first, m.send_last, m.recv_first, m.recv_last]
@@ -138,14 +166,14 @@ impl MessageRow {
 
     /// `send_ts` or `recv_ts` (side 0 or 1).
     fn common_time(&self, side: usize, time: i64, common: &CommonClock) -> Option<i64> {
-        (time != NIL).then(|| common.time_of_node(self.nodes[side], time))
+        (time != NIL).then(|| common.time_of_node(self.nodes[side].get(), time))
     }
 
     /// The sort key of the row. `slot` is the row's slot.
     pub(crate) fn row_key(&self, slot: &MessageSlot, common: &CommonClock) -> RowKey {
         let sent = self.common_time(0, self.times[0], common);
         let time = sent.or_else(|| self.common_time(1, self.times[3], common)).unwrap_or(NIL);
-        (time, (slot.flow as u64) << 1 | u64::from(self.parts_and_flags & BACKWARD != 0))
+        (time, (slot.flow.number() as u64) << 1 | u64::from(self.parts_and_flags & BACKWARD != 0))
     }
 
     /// Converts the row to a message. `slot` is the row's slot, and `connecting` the setup of its
@@ -159,13 +187,9 @@ impl MessageRow {
         let backward = self.parts_and_flags & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
         let own = |at: usize| Some(self.times[at]).filter(|time| *time != NIL);
-        let node = |side: usize, place: SlotEnd| match self.nodes[side] {
-            NONE => place.node,
-            node => NodeId::from_index(node as usize),
-        };
         let thread = |side: usize| Some(self.tids[side]).filter(|tid| *tid != NO_THREAD);
         let end = |side: usize, place: SlotEnd| NodeEnd {
-            node: node(side, place),
+            node: self.nodes[side].get().unwrap_or(place.node),
             endpoint: place.endpoint,
             tid: thread(side),
         };
@@ -188,7 +212,7 @@ impl MessageRow {
     ) -> Option<ConnectSpan> {
         let sent = Some(self.times[0]).filter(|_| self.is_opening())?;
         let own = self.common_time(0, sent, common)?.saturating_sub(sent);
-        let accepting = slot.ends[1].node.index() as u32;
+        let accepting = Some(slot.ends[1].node);
         connecting.setup_of_message(sent, |accepted| {
             common.time_of_node(accepting, accepted).saturating_sub(own)
         })
@@ -203,8 +227,8 @@ pub(crate) struct CommonClock<'a> {
 }
 
 impl CommonClock<'_> {
-    fn time_of_node(&self, node: u32, time: i64) -> i64 {
-        match self.hosts.get(node as usize) {
+    fn time_of_node(&self, node: Option<NodeId>, time: i64) -> i64 {
+        match node.and_then(|node| self.hosts.get(node.index())) {
             Some(host) => self.clocks.common_time(*host as usize, time),
             None => time,
         }

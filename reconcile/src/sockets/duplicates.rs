@@ -9,6 +9,7 @@ use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 use socket_log::layout::source;
 
+use crate::indices::SocketIndex;
 use crate::logs::capture::Capture;
 use crate::socket_names::SocketNameId;
 use crate::sockets::addresses::MachineAddresses;
@@ -20,8 +21,8 @@ pub(crate) fn find_duplicates(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
     addresses: &MachineAddresses,
-) -> Result<Vec<u32>, PathError> {
-    let mut second: Vec<u32> = Vec::new();
+) -> Result<Vec<SocketIndex>, PathError> {
+    let mut second: Vec<SocketIndex> = Vec::new();
     if sockets.iter().all(|socket| socket.source == source::LIBRARY) {
         return Ok(second);
     }
@@ -41,22 +42,18 @@ type EndNames = (SocketNameId, SocketNameId, u32);
 fn find_duplicate_streams(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
-    second: &mut Vec<u32>,
+    second: &mut Vec<SocketIndex>,
 ) -> Result<(), PathError> {
     let names = &capture.names;
-    let mut ends: SpillableVec<(EndNames, u32, i64, u32)> = SpillableVec::new(&capture.pool);
-    for (place, socket) in sockets.iter().enumerate() {
+    let mut ends: SpillableVec<(EndNames, u32, i64, SocketIndex)> =
+        SpillableVec::new(&capture.pool);
+    for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
         let both =
             names.inet_address(socket.local).is_some() && names.inet_address(socket.peer).is_some();
         if socket.protocol == TransportProtocol::Tcp && both {
             let machine =
                 if names.is_of_its_machine(socket.local) { socket.machine } else { u32::MAX };
-            ends.push((
-                (socket.local, socket.peer, machine),
-                socket.source,
-                socket.named,
-                place as u32,
-            ))?;
+            ends.push(((socket.local, socket.peer, machine), socket.source, socket.named, place))?;
         }
     }
     ends.sort_by_key(|end| *end)?;
@@ -65,18 +62,18 @@ fn find_duplicate_streams(
         let end = ends.end_where(next, |end| end.0 == key);
         let group = ends.slice(next..end);
         next = end;
-        let mut kept: Vec<u32> = Vec::new();
+        let mut kept: Vec<SocketIndex> = Vec::new();
         for of_source in group.chunk_by(|one, next| one.1 == next.1) {
-            let of_source: Vec<u32> = of_source.iter().map(|end| end.3).collect();
-            let socket = |place: u32| &sockets[place as usize];
+            let of_source: Vec<SocketIndex> = of_source.iter().map(|end| end.3).collect();
+            let socket = |place: SocketIndex| &sockets[place.index()];
             let many = kept.len() == of_source.len();
-            let known = |place: &u32| {
+            let known = |place: &SocketIndex| {
                 kept.iter().any(|other| match socket(*place).host == socket(*other).host {
                     true => overlap_in_time(socket(*place), socket(*other)),
                     false => many || overlap_in_time(socket(*place), socket(*other)),
                 })
             };
-            let (twice, new): (Vec<u32>, Vec<u32>) =
+            let (twice, new): (Vec<SocketIndex>, Vec<SocketIndex>) =
                 of_source.iter().partition(|place| known(place));
             second.extend(twice);
             kept.extend(new);
@@ -96,28 +93,28 @@ fn find_duplicate_datagrams(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
     addresses: &MachineAddresses,
-    second: &mut Vec<u32>,
+    second: &mut Vec<SocketIndex>,
 ) {
     let address = |socket: &KernelSocket| {
         capture.names.inet_address(socket.local).filter(|own| own.port() != 0)
     };
-    let mut by_port: FxHashMap<u16, Vec<(SocketAddr, u32)>> = FxHashMap::default();
-    for (place, socket) in
-        sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == TransportProtocol::Udp)
-    {
+    let udp_sockets = || {
+        let all = SocketIndex::indices().zip(sockets.iter());
+        all.filter(|(_, socket)| socket.protocol == TransportProtocol::Udp)
+    };
+    let mut by_port: FxHashMap<u16, Vec<(SocketAddr, SocketIndex)>> = FxHashMap::default();
+    for (place, socket) in udp_sockets() {
         if let Some(own) = address(socket) {
-            by_port.entry(own.port()).or_default().push((own, place as u32));
+            by_port.entry(own.port()).or_default().push((own, place));
         }
     }
-    for (place, socket) in
-        sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == TransportProtocol::Udp)
-    {
+    for (place, socket) in udp_sockets() {
         let Some(own) = address(socket).filter(|_| socket.source != source::LIBRARY) else {
             continue;
         };
         let known = by_port.get(&own.port()).is_some_and(|all| {
             all.iter().any(|(address, other)| {
-                let other = &sockets[*other as usize];
+                let other = &sockets[other.index()];
                 let same_place = *address == own
                     || address.ip().is_unspecified()
                         && addresses.machines_with(own.ip()).contains(&other.machine);
@@ -127,7 +124,7 @@ fn find_duplicate_datagrams(
             })
         });
         if known {
-            second.push(place as u32);
+            second.push(place);
         }
     }
 }
@@ -137,7 +134,7 @@ fn find_duplicate_datagrams(
 fn find_duplicate_unix(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
-    second: &mut Vec<u32>,
+    second: &mut Vec<SocketIndex>,
 ) {
     let mut recorded: FxHashMap<(u32, u32), Vec<(i64, i64)>> = FxHashMap::default();
     for process in capture.processes.iter().filter(|process| process.source == source::LIBRARY) {
@@ -152,7 +149,7 @@ fn find_duplicate_unix(
                 | TransportProtocol::UnixSequence
         )
     };
-    for (place, socket) in sockets.iter().enumerate() {
+    for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
         let overlaps = |(start, end): &(i64, i64)| {
             *start <= socket.closed.saturating_add(DUPLICATE_SLACK_NS)
                 && socket.opened <= end.saturating_add(DUPLICATE_SLACK_NS)
@@ -162,7 +159,7 @@ fn find_duplicate_unix(
             && is_unix(socket.protocol)
             && spans.is_some_and(|spans| spans.iter().any(overlaps))
         {
-            second.push(place as u32);
+            second.push(place);
         }
     }
 }

@@ -5,10 +5,11 @@ use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 use socket_log::encode::FlowRole;
 
+use crate::indices::{LogFlowIndex, OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::logs::flow::{FlowKind, FlowNaming, LogFlow};
 use crate::reconciliation::{Reconciliation, add_count};
-use crate::sentinels::{NIL, NONE};
+use crate::sentinels::NIL;
 use crate::socket_names::{NO_NAME, SocketNameId};
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 use crate::tuning::OPENED_TO_CONNECT_NS;
@@ -24,36 +25,32 @@ pub(crate) fn build_sockets(
     let namings = std::mem::take(&mut capture.namings);
     let groups = FlowGroups::group_flows(capture, &flows, outcome)?;
     // Sockets are numbered in the order of their first flows.
-    let mut of_flow: SpillableVec<(u32, u32)> = SpillableVec::new(&pool);
-    let mut count = 0;
-    for (place, (flow, first)) in (0..).zip(flows.iter().zip(groups.first.iter())) {
-        let socket = match *first {
-            NONE => NONE,
-            first if first == place => {
-                count += 1;
-                count - 1
-            }
-            first => of_flow[first as usize].1,
+    let mut of_flow: SpillableVec<(u32, OptionalIndex<SocketIndex>)> = SpillableVec::new(&pool);
+    let mut next = SocketIndex::indices();
+    for (place, (flow, first)) in LogFlowIndex::indices().zip(flows.iter().zip(groups.first.iter()))
+    {
+        let socket = match first.get() {
+            None => OptionalIndex::NONE,
+            Some(first) if first == place => next.next().into(),
+            Some(first) => of_flow[first.index()].1,
         };
         of_flow.push((flow.number, socket))?;
     }
     let mut sockets =
         KernelSockets { all: SpillableVec::new(&pool), of_flow, peers: FxHashMap::default() };
-    let mut names: Vec<(FlowNaming, u32, u32)> = Vec::new();
-    let mut members: Vec<u32> = Vec::new();
+    let mut names: Vec<(FlowNaming, ProcessIndex, u32)> = Vec::new();
+    let mut members: Vec<LogFlowIndex> = Vec::new();
     // The names of a flow mostly follow the names of the previous flow.
     let mut next = 0;
-    for place in 0..flows.len() as u32 {
-        if groups.first[place as usize] != place {
+    for place in LogFlowIndex::indices().take(flows.len()) {
+        if groups.first[place.index()].get() != Some(place) {
             continue;
         }
         members.clear();
-        members.extend(std::iter::successors(Some(place), |at| {
-            Some(groups.next[*at as usize]).filter(|next| *next != NONE)
-        }));
+        members.extend(std::iter::successors(Some(place), |at| groups.next[at.index()].get()));
         names.clear();
         for member in &members {
-            let flow = &flows[*member as usize];
+            let flow = &flows[member.index()];
             let is_before = |at: usize| namings.get(at).is_some_and(|naming| naming.flow < *member);
             if is_before(next) || next > 0 && !is_before(next - 1) {
                 next = namings.partition_point(0..namings.len(), |naming| naming.flow < *member);
@@ -70,7 +67,7 @@ pub(crate) fn build_sockets(
             let peers: Vec<(i64, SocketNameId)> =
                 peers.map(|(naming, ..)| (naming.time, naming.peer)).collect();
             if peers.len() > 1 {
-                sockets.peers.insert(sockets.all.len() as u32, peers);
+                sockets.peers.insert(SocketIndex::from_index(sockets.all.len()), peers);
             }
         }
         sockets.all.push(socket)?;
@@ -80,33 +77,33 @@ pub(crate) fn build_sockets(
 }
 
 /// Pairs the two ends of unix sockets that were found in use, given their flows.
-fn pair_up(sockets: &mut KernelSockets, other_ends: &[(u32, u32)]) {
+fn pair_up(sockets: &mut KernelSockets, other_ends: &[(LogFlowIndex, LogFlowIndex)]) {
     let KernelSockets { all, of_flow, .. } = sockets;
     for (one, other) in other_ends {
-        let ends = [one, other].map(|flow| of_flow.get(*flow as usize).map_or(NONE, |of| of.1));
-        let alone = |end: u32| all.get(end as usize).filter(|end| end.pair == NONE);
-        let [Some(first), Some(second)] = ends.map(alone) else { continue };
-        if ends[0] == ends[1] {
+        let end = |flow: LogFlowIndex| of_flow.get(flow.index()).and_then(|of| of.1.get());
+        let Some(ends) = end(*one).zip(end(*other)).filter(|(one, other)| one != other) else {
             continue;
-        }
+        };
+        let alone = |end: SocketIndex| all.get(end.index()).filter(|end| end.pair.get().is_none());
+        let (Some(first), Some(second)) = (alone(ends.0), alone(ends.1)) else { continue };
         let aligned =
             first.protocol == TransportProtocol::UnixStream && (first.found || second.found);
-        for (end, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
-            let end = &mut all[end as usize];
-            (end.pair, end.aligned) = (other, aligned);
+        for (end, other) in [(ends.0, ends.1), (ends.1, ends.0)] {
+            let end = &mut all[end.index()];
+            (end.pair, end.aligned) = (OptionalIndex::some(other), aligned);
         }
     }
 }
 
 /// Groups of flows with the same socket.
 struct FlowGroups {
-    /// The first flow of each flow's socket; [`NONE`] for flows that carry no messages.
-    first: SpillableVec<u32>,
+    /// The first flow of each flow's socket; none for flows that carry no messages.
+    first: SpillableVec<OptionalIndex<LogFlowIndex>>,
     /// The next flow of the same socket.
-    next: SpillableVec<u32>,
+    next: SpillableVec<OptionalIndex<LogFlowIndex>>,
     /// Pairs of flows with sockets that are the two ends of one connection, as reported by the
     /// kernel.
-    other_ends: Vec<(u32, u32)>,
+    other_ends: Vec<(LogFlowIndex, LogFlowIndex)>,
 }
 
 impl FlowGroups {
@@ -121,9 +118,9 @@ impl FlowGroups {
         // socket's id from elsewhere.
         let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
         let mut by_cookie: SpillableVec<FlowGroupRow> = SpillableVec::new(pool);
-        for (place, flow) in (0..).zip(flows.iter()) {
+        for (place, flow) in LogFlowIndex::indices().zip(flows.iter()) {
             let protocol = flow.kind.map(FlowKind::protocol);
-            first.push(if let Some(Some(_)) = protocol { place } else { NONE })?;
+            first.push(protocol.flatten().map(|_| place).into())?;
             match flow.kind {
                 None => add_count(
                     &mut outcome.ignored,
@@ -138,7 +135,7 @@ impl FlowGroups {
                     );
                 }
                 Some(_) if flow.cookie != 0 => {
-                    let process = &capture.processes[flow.process as usize];
+                    let process = &capture.processes[flow.process.index()];
                     let number = places_of_ids.len() as u32;
                     let place_of_id = [process.kernel, process.host, process.source];
                     let number = *places_of_ids.entry(place_of_id).or_insert(number);
@@ -148,12 +145,12 @@ impl FlowGroups {
             }
         }
         by_cookie.sort_by_key(|row| *row)?;
-        let next = SpillableVec::filled(pool, flows.len(), NONE)?;
+        let next = SpillableVec::filled(pool, flows.len(), OptionalIndex::NONE)?;
         let mut groups = FlowGroups { first, next, other_ends: Vec::new() };
         let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
         if apart.contains(&true) {
             let counted = |row: &mut FlowGroupRow| {
-                row.2 = if apart[row.1 as usize] { flows[row.3 as usize].machine } else { 0 };
+                row.2 = if apart[row.1 as usize] { flows[row.3.index()].machine } else { 0 };
             };
             by_cookie.for_each_mut(0..by_cookie.len(), counted);
             by_cookie.sort_by_key(|row| *row)?;
@@ -163,13 +160,13 @@ impl FlowGroups {
             if let Some(one) =
                 before.filter(|one| (one.0, one.1, one.2) == (next.0, next.1, next.2))
             {
-                groups.first[next.3 as usize] = groups.first[one.3 as usize];
-                groups.next[one.3 as usize] = next.3;
+                groups.first[next.3.index()] = groups.first[one.3.index()];
+                groups.next[one.3.index()] = OptionalIndex::some(next.3);
             }
             before = Some(next);
         }
         for (cookie, number, machine, place) in by_cookie.iter().copied() {
-            let other = flows[place as usize].other_end;
+            let other = flows[place.index()].other_end;
             if other == 0 || other == cookie {
                 continue;
             }
@@ -185,7 +182,7 @@ impl FlowGroups {
 
 /// A flow with the key of its socket: the kernel's number, its scope by index, and the machine if
 /// it matters; and the flow's index.
-type FlowGroupRow = (u64, u32, u32, u32);
+type FlowGroupRow = (u64, u32, u32, LogFlowIndex);
 
 /// Whether each scope counts per network namespace, because the same number was given on several
 /// machines: older kernels count so. With other kernels, a socket that seems to be on several
@@ -199,7 +196,7 @@ fn counted_apart(
     let mut apart = vec![false; places];
     let mut before: Option<(u64, u32, u32)> = None;
     for (cookie, number, _, place) in by_cookie.iter().copied() {
-        let flow = &flows[place as usize];
+        let flow = &flows[place.index()];
         if flow.is_found() {
             continue;
         }
@@ -216,27 +213,25 @@ fn counted_apart(
 fn build_socket(
     capture: &Capture,
     flows: &SpillableVec<LogFlow>,
-    members: &[u32],
-    names: &[(FlowNaming, u32, u32)],
-    of_flow: &SpillableVec<(u32, u32)>,
+    members: &[LogFlowIndex],
+    names: &[(FlowNaming, ProcessIndex, u32)],
+    of_flow: &SpillableVec<(u32, OptionalIndex<SocketIndex>)>,
 ) -> KernelSocket {
-    let of_group = || members.iter().map(|place| &flows[*place as usize]);
+    let of_group = || members.iter().map(|place| &flows[place.index()]);
     let protocol =
         of_group().find_map(|flow| flow.kind?.protocol()).unwrap_or(TransportProtocol::Other);
-    let pair = of_group().find_map(|flow| {
-        of_flow.get(flow.pair as usize).map(|(_, socket)| *socket).filter(|socket| *socket != NONE)
-    });
+    let pair = of_group().find_map(|flow| of_flow.get(flow.pair.get()?.index())?.1.get());
     let opened = of_group().map(|flow| flow.opened).min().unwrap_or(0);
     let closing =
-        |flow: &LogFlow| flow.closed_at().or(capture.processes[flow.process as usize].ended);
+        |flow: &LogFlow| flow.closed_at().or(capture.processes[flow.process.index()].ended);
     let closed = of_group().map(|flow| closing(flow).unwrap_or(i64::MAX)).max().unwrap_or(i64::MAX);
     let had = |flow: &LogFlow| (flow.opened, flow.process, flow.number);
     let (mut maker, mut number) =
-        of_group().map(had).min().map_or((0, 0), |(_, process, number)| (process, number));
-    let holder = of_group().map(had).max().map_or(0, |(_, process, _)| process);
+        of_group().map(had).min().map(|(_, process, number)| (process, number)).unwrap_or_default();
+    let holder = of_group().map(had).max().map(|(_, process, _)| process).unwrap_or_default();
     let users = of_group().filter(|flow| flow.last_call != i64::MIN);
     let user = users.map(|flow| (flow.last_call, flow.process)).max();
-    let of_maker = &capture.processes[maker as usize];
+    let of_maker = &capture.processes[maker.index()];
     // A process that has it from another one may be on another machine.
     let machine =
         of_group().find(|flow| !flow.is_found()).or(of_group().next()).map(|flow| flow.machine);
@@ -260,7 +255,7 @@ fn build_socket(
         maker_tid: 0,
         closed,
         owner: user.map_or(holder, |(_, process)| process),
-        pair: pair.unwrap_or(NONE),
+        pair: pair.into(),
         first_sent: of_group().map(|flow| flow.first_sent).min().unwrap_or(i64::MAX),
         totals: [0, 1]
             .map(|way| of_group().fold(0, |sum: u64, flow| sum.saturating_add(flow.totals[way]))),
@@ -301,7 +296,7 @@ fn build_socket(
             (role, _) => this.role = role,
         }
     }
-    (this.pid, this.number, this.maker) = (capture.processes[maker as usize].pid, number, maker);
+    (this.pid, this.number, this.maker) = (capture.processes[maker.index()].pid, number, maker);
     this
 }
 

@@ -7,9 +7,9 @@ use out_of_core::SpillableVec;
 use rustc_hash::FxHasher;
 
 use crate::calls::DatagramCall;
+use crate::indices::{OptionalIndex, SocketIndex};
 use crate::logs::capture::Capture;
-use crate::sentinels::NONE;
-use crate::socket_names::is_group_address;
+use crate::socket_names::{SocketNameId, is_group_address};
 use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 
@@ -19,8 +19,8 @@ pub(crate) struct DatagramRouting<'a> {
     pub(crate) capture: &'a Capture,
     pub(crate) sockets: &'a SpillableVec<KernelSocket>,
     pub(crate) addresses: &'a MachineAddresses,
-    /// The other end of connected unix sockets; [`NONE`] for others.
-    pub(crate) partner: &'a SpillableVec<u32>,
+    /// The other end of connected unix sockets.
+    pub(crate) partner: &'a SpillableVec<OptionalIndex<SocketIndex>>,
 }
 
 /// Destination of a datagram, which both sides know: a port, a path or the end of a pair.
@@ -31,17 +31,20 @@ const PAIR: u64 = 2 << 62;
 
 impl DatagramRouting<'_> {
     fn socket_of_datagram(&self, datagram: &DatagramCall) -> &KernelSocket {
-        &self.sockets[datagram.socket as usize]
+        &self.sockets[datagram.socket.index()]
+    }
+
+    /// The other end of a connected unix socket.
+    pub(crate) fn partner_of(&self, socket: SocketIndex) -> Option<SocketIndex> {
+        self.partner.get(socket.index())?.get()
     }
 
     /// The destination of `datagram`, as both sides know it; `None` if this side does not.
     fn destination_of(&self, datagram: &DatagramCall) -> Option<DatagramDestination> {
         let (socket, names) = (self.socket_of_datagram(datagram), &self.capture.names);
-        let other = self.partner.get(datagram.socket as usize).copied().unwrap_or(NONE);
-        if other != NONE {
-            return Some(
-                PAIR | u64::from(if datagram.is_sent() { other } else { datagram.socket }),
-            );
+        if let Some(other) = self.partner_of(datagram.socket) {
+            let receiver = if datagram.is_sent() { other } else { datagram.socket };
+            return Some(PAIR | receiver.index() as u64);
         }
         let name = if datagram.is_sent() { datagram.peer } else { socket.local };
         if socket.protocol == TransportProtocol::Udp {
@@ -56,8 +59,7 @@ impl DatagramRouting<'_> {
     /// does not know it.
     fn source_port(&self, datagram: &DatagramCall) -> Option<u64> {
         let socket = self.socket_of_datagram(datagram);
-        let paired = self.partner.get(datagram.socket as usize).is_some_and(|other| *other != NONE);
-        if paired || socket.protocol != TransportProtocol::Udp {
+        if self.partner_of(datagram.socket).is_some() || socket.protocol != TransportProtocol::Udp {
             return Some(0);
         }
         let name = if datagram.is_sent() { socket.local } else { datagram.peer };
@@ -82,13 +84,13 @@ impl DatagramRouting<'_> {
     }
 
     /// Whether two sockets are on one machine, where all names mean the same.
-    pub(crate) fn same_machine(&self, one: u32, other: u32) -> bool {
-        self.sockets[one as usize].machine == self.sockets[other as usize].machine
+    pub(crate) fn same_machine(&self, one: SocketIndex, other: SocketIndex) -> bool {
+        self.sockets[one.index()].machine == self.sockets[other.index()].machine
     }
 
     /// See [`KernelSocket::clock_apart`].
-    pub(crate) fn clock_apart(&self, one: u32, other: u32) -> Option<i64> {
-        self.sockets[one as usize].clock_apart(&self.sockets[other as usize])
+    pub(crate) fn clock_apart(&self, one: SocketIndex, other: SocketIndex) -> Option<i64> {
+        self.sockets[one.index()].clock_apart(&self.sockets[other.index()])
     }
 
     /// Whether the known names of the two sides are compatible, so that the receive can be of the
@@ -108,7 +110,7 @@ impl DatagramRouting<'_> {
     pub(crate) fn can_reach_address(
         &self,
         sender: &KernelSocket,
-        to: u32,
+        to: SocketNameId,
         receiver: &KernelSocket,
     ) -> bool {
         let names = &self.capture.names;
@@ -130,7 +132,12 @@ impl DatagramRouting<'_> {
     }
 
     /// Whether a datagram that `receiver` got from the name `from` can be of `sender`.
-    fn can_come_from(&self, sender: &KernelSocket, from: u32, receiver: &KernelSocket) -> bool {
+    fn can_come_from(
+        &self,
+        sender: &KernelSocket,
+        from: SocketNameId,
+        receiver: &KernelSocket,
+    ) -> bool {
         let Some(from) = self.capture.names.inet_address(from) else { return true };
         let own = self.capture.names.inet_address(sender.local);
         if own.is_some_and(|own| own.port() != 0 && own.port() != from.port()) {

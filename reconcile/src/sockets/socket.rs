@@ -10,9 +10,9 @@ use rustc_hash::FxHashMap;
 use socket_log::encode::FlowRole;
 use socket_log::layout::source;
 
+use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::LogFile;
 use crate::logs::flow_numbers::FlowPlaces;
-use crate::sentinels::NONE;
 use crate::socket_names::SocketNameId;
 use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 
@@ -44,16 +44,15 @@ pub(crate) struct KernelSocket {
     /// if the time when it was called is unknown.
     pub(crate) connected: i64,
     /// The process that connected or accepted the socket, and its thread.
-    pub(crate) maker: u32,
+    pub(crate) maker: ProcessIndex,
     pub(crate) maker_tid: i32,
     /// Time when the last process had closed the socket; `i64::MAX` if not seen.
     pub(crate) closed: i64,
     /// The process that owns the socket unless a call shows another: the last to use it, or else to
     /// have it.
-    pub(crate) owner: u32,
-    /// The socket at the other end of a `socketpair`, or of a unix socket that was found in use;
-    /// [`NONE`] for others.
-    pub(crate) pair: u32,
+    pub(crate) owner: ProcessIndex,
+    /// The socket at the other end of a `socketpair`, or of a unix socket that was found in use.
+    pub(crate) pair: OptionalIndex<SocketIndex>,
     /// Time of the first send on a stream; `i64::MAX` if there was none.
     pub(crate) first_sent: i64,
     /// Bytes of a stream sent and received.
@@ -91,18 +90,19 @@ impl KernelSocket {
 pub(crate) struct KernelSockets {
     pub(crate) all: SpillableVec<KernelSocket>,
     /// By flow: its number in its log, and its socket.
-    pub(crate) of_flow: SpillableVec<(u32, u32)>,
+    pub(crate) of_flow: SpillableVec<(u32, OptionalIndex<SocketIndex>)>,
     /// The peers, sorted by time, of datagram sockets that had more than one.
-    pub(crate) peers: FxHashMap<u32, Vec<(i64, SocketNameId)>>,
+    pub(crate) peers: FxHashMap<SocketIndex, Vec<(i64, SocketNameId)>>,
 }
 
 impl KernelSockets {
     /// The sockets of the flows of a log, by the flows' numbers in it.
-    pub(crate) fn places_of_log(&self, log: &LogFile) -> FlowPlaces {
+    pub(crate) fn places_of_log(&self, log: &LogFile) -> FlowPlaces<SocketIndex> {
         let mut places = FlowPlaces::default();
-        let flows = log.flows.start as usize..log.flows.end as usize;
-        for (number, socket) in self.of_flow.range(flows).filter(|flow| flow.1 != NONE) {
-            places.get_or_insert(*number, || *socket);
+        for (number, socket) in self.of_flow.range(log.flow_range()) {
+            if let Some(socket) = socket.get() {
+                places.get_or_insert(*number, || socket);
+            }
         }
         places
     }
@@ -110,27 +110,28 @@ impl KernelSockets {
     /// Removes the sockets of `places`, which are sorted, and their calls.
     pub(crate) fn remove_sockets(
         &mut self,
-        places: &[u32],
+        places: &[SocketIndex],
         pool: &MemoryPool,
     ) -> Result<(), PathError> {
         if places.is_empty() {
             return Ok(());
         }
-        let mut next = 0;
-        let mut number = |place: usize| {
-            let kept = places.binary_search(&(place as u32)).is_err();
-            next += u32::from(kept);
-            if kept { next - 1 } else { NONE }
+        let mut next = SocketIndex::indices();
+        let mut number = |place: SocketIndex| {
+            let kept = places.binary_search(&place).is_err();
+            OptionalIndex::from(if kept { next.next() } else { None })
         };
-        let numbers = SpillableVec::collect(pool, (0..self.all.len()).map(&mut number))?;
-        let renumbered = |place: u32| numbers.get(place as usize).copied().unwrap_or(NONE);
+        let all = SocketIndex::indices().take(self.all.len());
+        let numbers = SpillableVec::collect(pool, all.map(&mut number))?;
+        let renumbered = |place: SocketIndex| numbers.get(place.index()).and_then(|to| to.get());
+        let renumber = |place: OptionalIndex<SocketIndex>| place.get().and_then(renumbered).into();
         let flows = 0..self.of_flow.len();
-        self.of_flow.for_each_mut(flows, |(_, socket)| *socket = renumbered(*socket));
-        let peers = std::mem::take(&mut self.peers);
-        self.peers = peers.into_iter().map(|(socket, peers)| (renumbered(socket), peers)).collect();
-        let kept = self.all.iter().zip(numbers.iter()).filter(|(_, number)| **number != NONE);
-        let kept =
-            kept.map(|(socket, _)| KernelSocket { pair: renumbered(socket.pair), ..*socket });
+        self.of_flow.for_each_mut(flows, |(_, socket)| *socket = renumber(*socket));
+        let peers = std::mem::take(&mut self.peers).into_iter();
+        self.peers =
+            peers.filter_map(|(socket, peers)| Some((renumbered(socket)?, peers))).collect();
+        let kept = self.all.iter().zip(numbers.iter()).filter(|(_, number)| number.get().is_some());
+        let kept = kept.map(|(socket, _)| KernelSocket { pair: renumber(socket.pair), ..*socket });
         self.all = SpillableVec::collect(pool, kept)?;
         Ok(())
     }

@@ -190,6 +190,8 @@ impl<W: CallStreams> CallStreams for AlignedStreams<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::TransferOrigin;
+    use crate::indices::ProcessIndex;
     use crate::streams::counted_streams::CountedStreams;
 
     /// The four call streams of a connection.
@@ -224,21 +226,24 @@ mod tests {
             let words: Vec<&str> = line.split_whitespace().collect();
             let [kind, caller, when, bytes] = words[..] else { panic!("{line}") };
             let (process, tid) = caller.split_once('/').unwrap_or((caller, "1"));
-            let (process, tid): (u32, i32) = (process.parse().unwrap(), tid.parse().unwrap());
+            let (process, tid): (usize, i32) = (process.parse().unwrap(), tid.parse().unwrap());
+            let process = ProcessIndex::from_index(process);
             let (from, to) = when.split_once("..").unwrap_or((when, when));
             let [from, to] = [from, to].map(|time| time.parse::<i64>().unwrap() * US);
-            let call = |time, process| StreamTransfer {
+            let call = |time, origin| StreamTransfer {
                 time,
                 bytes: bytes.parse().unwrap(),
-                process,
+                origin,
                 tid,
                 elsewhere: false,
                 begins: false,
             };
-            let (edge, look) = (process | StreamTransfer::EDGE, process | StreamTransfer::LOOK);
+            let by = TransferOrigin::from_call(process);
+            let edge = TransferOrigin::from_edge(process);
+            let look = TransferOrigin::from_look(process);
             match kind {
-                "s" => streams[0].extend([call(from, process), call(to + APART, edge)]),
-                "r" => streams[1].extend([call(from - APART, edge), call(to, process)]),
+                "s" => streams[0].extend([call(from, by), call(to + APART, edge)]),
+                "r" => streams[1].extend([call(from - APART, edge), call(to, by)]),
                 _ => streams[1].push(call(from, look)),
             }
         }

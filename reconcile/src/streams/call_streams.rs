@@ -13,7 +13,8 @@ use out_of_core::{
 
 use crate::calls::{StreamCall, StreamTransfer};
 use crate::connections::connection::Connection;
-use crate::sentinels::NONE;
+use crate::indices::ConnectionIndex;
+use crate::partitioning::partition_pass::ConnectionsOfSockets;
 use crate::streams::tally::CallTally;
 use crate::tuning::MAX_SORTED_CALLS;
 
@@ -34,19 +35,20 @@ pub(crate) trait CallStreams {
 pub(crate) struct ConnectionLookup<'a> {
     pub(crate) connections: &'a SpillableVec<Connection>,
     /// The connection of each socket.
-    pub(crate) connection_of: &'a SpillableVec<u32>,
+    pub(crate) connection_of: &'a ConnectionsOfSockets,
 }
 
 impl ConnectionLookup<'_> {
-    /// The connection of a call; [`NONE`] if the call has no connection.
-    pub(crate) fn connection_of_call(&self, call: &StreamCall) -> u32 {
-        self.connection_of.get(call.socket as usize >> 1).copied().unwrap_or(NONE)
+    /// The connection of a call; `None` if the call has no connection.
+    pub(crate) fn connection_of_call(&self, call: &StreamCall) -> Option<ConnectionIndex> {
+        self.connection_of.get(call.socket_index().index())?.get()
     }
 
     /// The call stream of a call of that connection.
-    fn stream_of_call(&self, connection: u32, call: &StreamCall) -> usize {
-        let is_end = |connection: &Connection| connection.accepting == call.socket >> 1;
-        let accepting = usize::from(self.connections.get(connection as usize).is_some_and(is_end));
+    fn stream_of_call(&self, connection: ConnectionIndex, call: &StreamCall) -> usize {
+        let is_end =
+            |connection: &Connection| connection.accepting.get() == Some(call.socket_index());
+        let accepting = usize::from(self.connections.get(connection.index()).is_some_and(is_end));
         let received = call.socket as usize & 1;
         2 * (accepting ^ received) + received
     }
@@ -71,13 +73,13 @@ impl PartitionStreams {
         calls: Vec<Vec<StreamCall>>,
     ) -> PartitionStreams {
         let place = |call: &StreamCall| {
-            let connection = owners.connection_of_call(call);
-            4 * connection.wrapping_sub(range.start) as usize
-                + owners.stream_of_call(connection, call)
+            let connection = owners.connection_of_call(call)?;
+            let local = connection.index().checked_sub(range.start as usize)?;
+            Some(4 * local + owners.stream_of_call(connection, call))
         };
         let mut places = vec![0u32; 4 * range.len()];
         calls.iter().flatten().for_each(|call| {
-            if let Some(place) = places.get_mut(place(call)) {
+            if let Some(place) = place(call).and_then(|place| places.get_mut(place)) {
                 *place += 1;
             }
         });
@@ -85,10 +87,12 @@ impl PartitionStreams {
         for place in &mut places {
             sum += std::mem::replace(place, sum);
         }
-        let nothing = StreamCall { time: 0, bytes: 0, process: 0, tid: 0, socket: 0 };
+        let nothing = StreamCall { time: 0, bytes: 0, origin: 0, tid: 0, socket: 0 };
         let mut sorted = vec![nothing; sum as usize];
         for call in calls.into_iter().flatten() {
-            let Some(place) = places.get_mut(place(&call)) else { continue };
+            let Some(place) = place(&call).and_then(|place| places.get_mut(place)) else {
+                continue;
+            };
             if let Some(slot) = sorted.get_mut(*place as usize) {
                 *slot = call;
             }
@@ -170,7 +174,7 @@ impl<'a> StreamSorter<'a> {
     pub(crate) fn push(
         &mut self,
         owners: ConnectionLookup,
-        connection: u32,
+        connection: ConnectionIndex,
         call: StreamCall,
     ) -> Result<(), PathError> {
         let stream = owners.stream_of_call(connection, &call);

@@ -138,6 +138,7 @@ impl<W: CallStreams> CallStreams for CountedStreams<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::TransferOrigin;
 
     /// The four call streams of a connection.
     struct GivenStreams([Vec<StreamTransfer>; 4]);
@@ -159,11 +160,12 @@ mod tests {
     }
 
     fn call(time: i64, bytes: u64) -> StreamTransfer {
-        StreamTransfer { time, bytes, process: 0, tid: 7, elsewhere: false, begins: false }
+        let origin = TransferOrigin::default();
+        StreamTransfer { time, bytes, origin, tid: 7, elsewhere: false, begins: false }
     }
 
     fn count(time: i64, before: u64) -> StreamTransfer {
-        StreamTransfer { begins: true, process: StreamTransfer::COUNTED, ..call(time, before) }
+        StreamTransfer { begins: true, origin: TransferOrigin::COUNTED, ..call(time, before) }
     }
 
     fn last_count(time: i64, before: u64) -> StreamTransfer {

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::calls::StreamTransfer;
+use crate::indices::ProcessIndex;
 use crate::tuning::MAX_EPOCHS;
 
 /// Period in which the calls of one direction are known, until the next one begins.
@@ -43,14 +44,14 @@ impl Epochs {
         receives: impl Iterator<Item = StreamTransfer>,
         is_found: bool,
     ) -> Option<Epochs> {
-        let mut members: FxHashMap<u32, Member> = FxHashMap::default();
+        let mut members: FxHashMap<ProcessIndex, Member> = FxHashMap::default();
         let calls = sends.map(|call| (0, call)).chain(receives.map(|call| (1, call)));
         for (stream, call) in calls {
             if call.is_forgotten() || call.is_count() {
                 return None;
             }
             let nothing = Member { first: [i64::MAX; 2], last: [i64::MIN; 2] };
-            let member = members.entry(call.process_of_mark()).or_insert(nothing);
+            let member = members.entry(call.process()).or_insert(nothing);
             // The other end of a call is computed, and may be inexact.
             if call.is_edge() {
                 continue;

@@ -92,7 +92,7 @@ impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> Str
                 let first = received.map_or(receive.time, |seen| seen.first);
                 received = Some(CallSpan {
                     first,
-                    ..CallSpan::from_call(receive.time, receive.process, receive.tid)
+                    ..CallSpan::from_call(receive.time, receive.process(), receive.tid)
                 });
             }
             wanted -= taken;
@@ -100,7 +100,7 @@ impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> Str
         let rest = self.rest.map_or(0, |rest| rest.bytes);
         self.unread += wanted - rest + forgotten;
         FlowMessage {
-            sent: Some(CallSpan::from_call(send.time, send.process, send.tid)),
+            sent: Some(CallSpan::from_call(send.time, send.process(), send.tid)),
             // With a part of the bytes alone, the time when the rest was received is unknown.
             received: received.filter(|_| forgotten == 0),
             bytes: send.bytes - rest,
@@ -144,7 +144,7 @@ impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> Ite
             self.hidden = self.hidden.saturating_sub(bytes);
             if !receive.is_forgotten() {
                 self.unsent += bytes;
-                let seen = CallSpan::from_call(receive.time, receive.process, receive.tid);
+                let seen = CallSpan::from_call(receive.time, receive.process(), receive.tid);
                 let acted = receive.elsewhere;
                 return Some(FlowMessage {
                     sent: None,
@@ -163,6 +163,8 @@ impl<S: Iterator<Item = StreamTransfer>, R: Iterator<Item = StreamTransfer>> Ite
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::TransferOrigin;
+    use crate::indices::ProcessIndex;
     use crate::streams::tally::CallTally;
     use proptest::prelude::*;
 
@@ -198,7 +200,7 @@ mod tests {
         StreamTransfer {
             time,
             bytes,
-            process: 0,
+            origin: TransferOrigin::default(),
             tid: time as i32,
             elsewhere: false,
             begins: false,
@@ -239,10 +241,8 @@ mod tests {
 
     #[test]
     fn bytes_with_overwritten_records_keep_their_place() {
-        let forgotten = |time, bytes| StreamTransfer {
-            process: StreamTransfer::FORGOTTEN,
-            ..call(time, bytes)
-        };
+        let forgotten =
+            |time, bytes| StreamTransfer { origin: TransferOrigin::FORGOTTEN, ..call(time, bytes) };
         let spans = |matched: &Matched| -> Vec<_> {
             matched
                 .parts
@@ -274,8 +274,9 @@ mod tests {
 
     #[test]
     fn overwritten_records_of_one_of_several_processes_have_no_place() {
-        let other = StreamTransfer { process: 1, ..call(2, 5) };
-        let forgotten = StreamTransfer { process: StreamTransfer::FORGOTTEN, ..call(3, 5) };
+        let process = ProcessIndex::from_index(1);
+        let other = StreamTransfer { origin: TransferOrigin::from_call(process), ..call(2, 5) };
+        let forgotten = StreamTransfer { origin: TransferOrigin::FORGOTTEN, ..call(3, 5) };
         let matched = match_stream(&[other, forgotten, call(3, 5)], &[call(11, 15)]);
         assert!(matched.parts.iter().all(|part| part.sent.is_none() || part.received.is_none()));
         assert_eq!((matched.parts.len(), matched.unread, matched.unsent), (3, 10, 15));
@@ -284,7 +285,7 @@ mod tests {
     #[test]
     fn an_unknown_number_of_overwritten_bytes_leaves_no_places() {
         let forgotten = StreamTransfer {
-            process: StreamTransfer::FORGOTTEN,
+            origin: TransferOrigin::FORGOTTEN,
             ..call(3, StreamTransfer::UNKNOWN)
         };
         let matched =

@@ -45,8 +45,8 @@ impl ServerGreeting {
         let connecting = connecting.filter(|socket| socket.role == FlowRole::Connect);
         let accepting = accepting.filter(|socket| socket.role == FlowRole::Accept);
         let received = accepting.map(|socket| match self.sent {
-            Some(sent) if sent.process != socket.maker => {
-                CallSpan::from_call(socket.made.min(sent.time), sent.process, sent.tid)
+            Some(sent) if sent.process() != socket.maker => {
+                CallSpan::from_call(socket.made.min(sent.time), sent.process(), sent.tid)
             }
             sent => {
                 let time = sent.map_or(socket.made, |sent| socket.made.min(sent.time));

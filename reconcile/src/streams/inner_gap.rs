@@ -99,6 +99,7 @@ impl FragmentBursts {
 mod tests {
     use super::*;
     use crate::calls::CallSpan;
+    use crate::indices::ProcessIndex;
 
     const MS: i64 = 1_000_000;
 
@@ -112,7 +113,7 @@ mod tests {
                 continue;
             };
             at += MS / 10;
-            let seen = Some(CallSpan::from_call(at, side as u32, 1));
+            let seen = Some(CallSpan::from_call(at, ProcessIndex::from_index(side), 1));
             sides[side].push(FlowMessage {
                 sent: seen,
                 received: seen,

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::epochs::Epoch;
 use crate::calls::StreamTransfer;
+use crate::indices::ProcessIndex;
 use crate::tuning::LONGEST_LOOK_NS;
 
 /// Facts about the time shared by one epoch of the sender and one of the receiver.
@@ -67,7 +68,7 @@ struct Pass<'a> {
     ended: i64,
     /// Bytes of receives that may be in progress, by process and thread. Those of one thread may
     /// seem to overlap, because their durations are not exact.
-    open: FxHashMap<(u32, i32), i64>,
+    open: FxHashMap<(ProcessIndex, i32), i64>,
     moments: VecDeque<Moment>,
     delay: i64,
     seen: DirectionLooks,
@@ -166,7 +167,7 @@ impl Pass<'_> {
 
     fn receive(&mut self, call: &StreamTransfer) {
         let bytes = call.bytes as i64;
-        let own = (call.process_of_mark(), call.tid);
+        let own = (call.process(), call.tid);
         if call.is_edge() {
             *self.open.entry(own).or_default() += bytes;
             return;

@@ -246,10 +246,11 @@ pub(crate) struct BoundaryRule<'a> {
 mod tests {
     use super::*;
     use crate::calls::CallSpan;
+    use crate::indices::ProcessIndex;
     use crate::streams::multiplexed::detection;
 
     fn fragment_at(sent: i64, received: i64) -> FlowMessage {
-        let seen = |time| Some(CallSpan::from_call(time, 0, time as i32));
+        let seen = |time| Some(CallSpan::from_call(time, ProcessIndex::default(), time as i32));
         FlowMessage {
             sent: seen(sent),
             received: seen(received),
@@ -308,8 +309,14 @@ mod tests {
         assert_eq!(sizes(&requests), [2, 1]);
         assert_eq!(sizes(&answers), [3]);
         let answer = answers[0];
-        assert_eq!(answer.sent, Some(CallSpan { first: 10, last: 12, process: 0, tid: 10 }));
-        assert_eq!(answer.received, Some(CallSpan { first: 15, last: 17, process: 0, tid: 17 }));
+        assert_eq!(
+            answer.sent,
+            Some(CallSpan { first: 10, last: 12, process: ProcessIndex::default(), tid: 10 })
+        );
+        assert_eq!(
+            answer.received,
+            Some(CallSpan { first: 15, last: 17, process: ProcessIndex::default(), tid: 17 })
+        );
         assert_eq!(answer.bytes, 3);
     }
 
@@ -348,9 +355,14 @@ mod tests {
         // Nothing came in between, or it is too large, or too late to be about the received data.
         assert_eq!(sizes(acknowledgement, next(false)), [317]);
         assert_eq!(sizes(FlowMessage { bytes: 100, ..acknowledgement }, next(true)), [400]);
-        let late =
-            |at| FlowMessage { sent: Some(CallSpan::from_call(at, 0, 1)), ..acknowledgement };
-        let later = FlowMessage { sent: Some(CallSpan::from_call(2_000_040, 0, 1)), ..next(true) };
+        let late = |at| FlowMessage {
+            sent: Some(CallSpan::from_call(at, ProcessIndex::default(), 1)),
+            ..acknowledgement
+        };
+        let later = FlowMessage {
+            sent: Some(CallSpan::from_call(2_000_040, ProcessIndex::default(), 1)),
+            ..next(true)
+        };
         assert_eq!(sizes(late(2_000_020), later), [317]);
     }
 
@@ -431,7 +443,7 @@ mod tests {
     #[test]
     fn other_processes_and_unread_tails_stay_apart() {
         let mut other = fragment_at(2, 6);
-        other.received = Some(CallSpan::from_call(6, 1, 6));
+        other.received = Some(CallSpan::from_call(6, ProcessIndex::from_index(1), 6));
         let tail = FlowMessage { received: None, ..fragment_at(3, 0) };
         let [one, _] = merge([vec![fragment_at(1, 5), other, tail, tail], vec![]], 100);
         assert_eq!(sizes(&one), [1, 1, 2]);

@@ -13,13 +13,13 @@ use out_of_core::{MemoryBudget, SpillableVec};
 use crate::calls::{FlowMessage, StreamCall, StreamTransfer};
 use crate::connections::connection::Connection;
 use crate::connections::connection_setup::ConnectionSetup;
+use crate::indices::{ConnectionIndex, OptionalIndex, ProcessIndex, SocketIndex};
 use crate::internal::{FlowCallers, FlowScope, InternalTreatment};
 use crate::logs::capture::Capture;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add_count};
 use crate::rows::row::MessageRow;
 use crate::rows::row_sink::RowSink;
-use crate::sentinels::NONE;
 use crate::sockets::socket::KernelSocket;
 use crate::streams::call_streams::{CallStreams, ConnectionLookup, PartitionStreams, StreamSorter};
 use crate::streams::fragment_matching::StreamFragments;
@@ -65,11 +65,13 @@ impl StreamMatcher<'_> {
         samples: &mut ClockSamples,
         rows: &mut RowSink,
     ) -> Result<MatchedStreams, PathError> {
-        let is_large = |place: &u32| self.call_count(*place) > self.options.at_once as u64;
+        let is_large =
+            |place: &ConnectionIndex| self.call_count(*place) > self.options.at_once as u64;
         let sorting =
             |place| (place, StreamSorter::new(self.budget, self.directory, self.options.at_once));
-        let mut large: Vec<(u32, StreamSorter)> =
-            range.clone().filter(is_large).map(sorting).collect();
+        let connections = range.clone().map(|place| ConnectionIndex::from_index(place as usize));
+        let mut large: Vec<(ConnectionIndex, StreamSorter)> =
+            connections.clone().filter(is_large).map(sorting).collect();
         let rest = match large.as_slice() {
             [] => calls.collect::<Result<Vec<_>, PathError>>()?,
             _ => self.without_large(calls, &mut large)?,
@@ -77,8 +79,8 @@ impl StreamMatcher<'_> {
         let streams = PartitionStreams::new(self.connection_lookup, &range, rest);
         let mut large = large.into_iter().peekable();
         let mut matched = MatchedStreams::default();
-        for (local, place) in range.enumerate() {
-            let connection = &self.connection_lookup.connections[place as usize];
+        for (local, place) in connections.enumerate() {
+            let connection = &self.connection_lookup.connections[place.index()];
             let matching = ConnectionMatcher { matcher: self, connection, place };
             let counts = &mut matched.counts;
             let used = match large.next_if(|(large, _)| *large == place) {
@@ -98,28 +100,26 @@ impl StreamMatcher<'_> {
     }
 
     /// Number of calls of the sockets of a connection.
-    fn call_count(&self, place: u32) -> u64 {
-        let calls = |socket: u32| {
-            self.sockets.get(socket as usize).map_or(0, |socket| u64::from(socket.transfers))
-        };
-        let connection = self.connection_lookup.connections.get(place as usize);
-        connection
-            .map_or(0, |connection| calls(connection.connecting) + calls(connection.accepting))
+    fn call_count(&self, place: ConnectionIndex) -> u64 {
+        let connection = self.connection_lookup.connections.get(place.index());
+        connection.map_or(0, |connection| connection.transfer_count(self.sockets))
     }
 
     /// Moves the calls of the `large` connections to their sorters. Returns all other calls.
     fn without_large(
         &self,
         calls: impl Iterator<Item = Result<Vec<StreamCall>, PathError>>,
-        large: &mut [(u32, StreamSorter)],
+        large: &mut [(ConnectionIndex, StreamSorter)],
     ) -> Result<Vec<Vec<StreamCall>>, PathError> {
         let mut rest = Vec::new();
         for block in calls {
             for call in block? {
                 let connection = self.connection_lookup.connection_of_call(&call);
-                match large.binary_search_by_key(&connection, |(place, _)| *place) {
-                    Ok(at) => large[at].1.push(self.connection_lookup, connection, call)?,
-                    Err(_) => rest.push(call),
+                let at =
+                    |of| Some((of, large.binary_search_by_key(&of, |(place, _)| *place).ok()?));
+                match connection.and_then(at) {
+                    Some((of, at)) => large[at].1.push(self.connection_lookup, of, call)?,
+                    None => rest.push(call),
                 }
             }
         }
@@ -147,7 +147,7 @@ struct MessageTreatment<'a> {
 struct ConnectionMatcher<'a> {
     matcher: &'a StreamMatcher<'a>,
     connection: &'a Connection,
-    place: u32,
+    place: ConnectionIndex,
 }
 
 impl ConnectionMatcher<'_> {
@@ -200,7 +200,7 @@ impl ConnectionMatcher<'_> {
             greeting.and_then(|greeting| self.setup_message(&greeting)).filter(|_| is_used)
         {
             counts.connects += 1;
-            rows.push(MessageRow::from_message(&making, self.place, 0))?;
+            rows.push(MessageRow::from_message(&making, self.place.slot(), 0))?;
         }
         let of_first = streams.tally(0);
         let opens = greeting.is_none() && !of_first.forgotten && !of_first.began_before;
@@ -226,13 +226,13 @@ impl ConnectionMatcher<'_> {
 
     /// Whether both ends were recorded.
     fn has_both_ends(&self) -> bool {
-        self.connection.connecting != NONE && self.connection.accepting != NONE
+        self.connection.connecting.get().is_some() && self.connection.accepting.get().is_some()
     }
 
     /// Whether both ends were recorded with one kernel's clock.
     fn has_one_clock(&self) -> bool {
         let kernel =
-            |socket: u32| self.matcher.sockets.get(socket as usize).map(|socket| socket.kernel);
+            |end: OptionalIndex<SocketIndex>| self.socket_at(end).map(|socket| socket.kernel);
         self.has_both_ends()
             && kernel(self.connection.connecting) == kernel(self.connection.accepting)
     }
@@ -308,7 +308,7 @@ impl ConnectionMatcher<'_> {
             both += u64::from(message.sent.is_some() && message.received.is_some());
             send_only += u64::from(message.received.is_none());
             if treatment.is_used {
-                let row = MessageRow::from_message(&message, self.place, direction);
+                let row = MessageRow::from_message(&message, self.place.slot(), direction);
                 let tells = opens
                     && ConnectionSetup::is_carried_by(
                         &message,
@@ -325,7 +325,7 @@ impl ConnectionMatcher<'_> {
         }
         let [sent, received] =
             self.missing_causes([sends, receives].map(|stream| streams.tally(stream)));
-        let protocol = self.matcher.sockets[self.connection.any_socket() as usize].protocol;
+        let protocol = self.matcher.sockets[self.connection.any_socket().index()].protocol;
         counts.both_ends += both;
         add_count(&mut counts.messages, protocol.name(), all);
         add_count(&mut counts.send_only, sent.name(), send_only);
@@ -342,14 +342,16 @@ impl ConnectionMatcher<'_> {
     }
 
     /// The socket at an end, if it was recorded.
-    fn socket_at(&self, place: u32) -> Option<&KernelSocket> {
-        self.matcher.sockets.get(place as usize)
+    fn socket_at(&self, end: OptionalIndex<SocketIndex>) -> Option<&KernelSocket> {
+        self.matcher.sockets.get(end.get()?.index())
     }
 
     /// Adds a message between two hosts as a sample of their clocks.
     fn add_sample(&self, part: &FlowMessage, samples: &mut ClockSamples) {
         let processes = &self.matcher.capture.processes;
-        let host = |process: u32| processes.get(process as usize).map_or(0, |process| process.host);
+        let host = |process: ProcessIndex| {
+            processes.get(process.index()).map_or(0, |process| process.host)
+        };
         if let (Some(sent), Some(received)) = (part.sent, part.received) {
             let (from, to) = (host(sent.process), host(received.process));
             if from != to {
@@ -381,7 +383,7 @@ impl ConnectionMatcher<'_> {
     fn detect_multiplexing(&self, streams: &impl CallStreams) -> Option<MultiplexedTraits> {
         let tallies = [0, 1, 2, 3].map(|stream| streams.tally(stream));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
-        let end = usize::from(self.connection.connecting == NONE);
+        let end = usize::from(self.connection.connecting.get().is_none());
         let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
         is_judged
             .then(|| {
@@ -401,7 +403,7 @@ impl ConnectionMatcher<'_> {
         let tallies = [0, 1, 2, 3].map(|stream| streams.tally(stream));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
         let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
-        let end = usize::from(self.connection.connecting == NONE);
+        let end = usize::from(self.connection.connecting.get().is_none());
         match is_judged {
             true => inner_gap::learn_inner_gap(
                 self.direction_fragments(streams, 0),
@@ -458,16 +460,17 @@ impl ConnectionMatcher<'_> {
     /// Scope of the connection's messages. Mostly the first one shows that it is not within a
     /// process.
     fn flow_scope(&self, streams: &impl CallStreams) -> FlowScope {
-        let sockets = self.matcher.sockets;
-        let owner = |socket: u32| sockets.get(socket as usize).map_or(NONE, |socket| socket.owner);
+        let owner = |end: OptionalIndex<SocketIndex>| self.socket_at(end).map(|end| end.owner);
         let owners = [owner(self.connection.connecting), owner(self.connection.accepting)];
         let mut callers = FlowCallers::default();
         for direction in 0..2 {
             for part in self.direction_fragments(streams, direction) {
                 let ends = [(part.sent, direction), (part.received, 1 - direction)];
                 for (seen, end) in ends {
-                    let process = seen.map_or(owners[end], |seen| seen.process);
-                    callers.add(process, seen.map(|seen| seen.tid));
+                    match seen.map(|seen| seen.process).or(owners[end]) {
+                        Some(process) => callers.add(process, seen.map(|seen| seen.tid)),
+                        None => callers.add_unknown(),
+                    }
                 }
                 if callers.flow_scope() == FlowScope::Processes {
                     return FlowScope::Processes;

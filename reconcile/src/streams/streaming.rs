@@ -19,6 +19,7 @@ use std::iter::Peekable;
 use std::ops::Range;
 
 use crate::calls::{FlowMessage, StreamTransfer};
+use crate::indices::ProcessIndex;
 use crate::tuning::{BUFFER_MULTIPLE_BYTES, MIN_LAST_PIECE_BYTES, MIN_PIECE_BYTES};
 
 /// One request and its answer, each as a range of bytes in its direction.
@@ -105,7 +106,7 @@ struct ByteProgress {
 struct RequestFragment {
     begin: ByteProgress,
     bytes: u64,
-    processes: [Option<u32>; 2],
+    processes: [Option<ProcessIndex>; 2],
 }
 
 /// A request, as far as known so far.
@@ -266,7 +267,7 @@ impl<I: Iterator<Item = StreamTransfer>> MovedBytes<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::CallSpan;
+    use crate::calls::{CallSpan, TransferOrigin};
 
     /// A client and a server that send bytes at given times, each received one unit of time later,
     /// or after a given delay.
@@ -279,7 +280,9 @@ mod tests {
 
     impl Talk {
         fn ask(&mut self, time: i64, bytes: u64) {
-            let seen = |time, process| Some(CallSpan::from_call(time, process, 0));
+            let seen = |time, process| {
+                Some(CallSpan::from_call(time, ProcessIndex::from_index(process), 0))
+            };
             let (sent, received) = (seen(time, 0), seen(time + 1, 1));
             self.requests.push(FlowMessage {
                 sent,
@@ -296,7 +299,7 @@ mod tests {
             let call = |time, process| StreamTransfer {
                 time,
                 bytes,
-                process,
+                origin: TransferOrigin::from_call(ProcessIndex::from_index(process)),
                 tid: 0,
                 elsewhere: true,
                 begins: false,

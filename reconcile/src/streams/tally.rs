@@ -3,6 +3,7 @@
 //! turn out to be unknown.
 
 use crate::calls::StreamTransfer;
+use crate::indices::ProcessIndex;
 
 /// Summary of the calls of one side before any of them is matched. Their order does not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(crate) struct CallTally {
     /// Whether the number of bytes with overwritten records is unknown.
     unknown: bool,
     /// The process of the first call.
-    process: u32,
+    process: ProcessIndex,
     /// Whether other processes made calls as well.
     several: bool,
     /// Whether calls with overwritten records are missing. The kernel gives the positions of other
@@ -47,11 +48,11 @@ impl CallTally {
             return;
         }
         if !self.calls {
-            (self.calls, self.process, self.tid) = (true, call.process, call.tid);
+            (self.calls, self.process, self.tid) = (true, call.process(), call.tid);
         }
         self.operations |= call.begins;
         self.largest = self.largest.max(call.bytes);
-        self.several |= call.process != self.process;
+        self.several |= call.process() != self.process;
         self.elsewhere |= call.elsewhere || call.tid != self.tid;
     }
 

@@ -79,12 +79,13 @@ pub(crate) fn is_unanswered(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::indices::ProcessIndex;
 
     /// Pieces that are sent every `step` nanoseconds; before one in `one_in` the sender got
     /// something new.
     fn pieces(count: i64, step: i64, one_in: i64) -> Vec<FlowMessage> {
         let part = |at: i64| FlowMessage {
-            sent: Some(CallSpan::from_call(step * at, 0, 1)),
+            sent: Some(CallSpan::from_call(step * at, ProcessIndex::default(), 1)),
             received: None,
             bytes: 500,
             parts: 1,

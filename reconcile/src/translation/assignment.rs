@@ -13,6 +13,7 @@ use super::candidates::{CandidateEdge, HalfFlowField};
 use super::confidence::CandidateScore;
 use super::median::OrderedFloat;
 use super::pair::HalfFlowPair;
+use crate::indices::ProcessIndex;
 
 /// Returns the pairs with a confidence of at least `least`, in the order of their connecting ends.
 pub(super) fn assign_pairs(
@@ -80,7 +81,7 @@ fn share_among_equals(
 fn sum_by_group(
     edges: &SpillableVec<CandidateEdge>,
     judged: &SpillableVec<CandidateScore>,
-    group: impl Fn(&CandidateEdge) -> (u32, u32, u32),
+    group: impl Fn(&CandidateEdge) -> (u32, ProcessIndex, u32),
 ) -> Result<SpillableVec<f64>, PathError> {
     let pool = edges.pool();
     let mut grouped = SpillableVec::collect(

@@ -9,6 +9,7 @@ use out_of_core::{MemoryPool, SpillableVec};
 use rustc_hash::FxHashMap;
 
 use super::half_flow::{FlowDirectionSummary, FlowTurn, HalfFlow, HalfFlowSide};
+use crate::indices::ProcessIndex;
 
 /// A [`HalfFlow`] without its turns. Its names have numbers as well: equal names have equal ones.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +21,7 @@ pub(crate) struct HalfFlowRow {
     pub(crate) peer_name: u32,
     pub(crate) host: u32,
     pub(crate) machine: u32,
-    pub(crate) process: u32,
+    pub(crate) process: ProcessIndex,
     pub(crate) made: i64,
     pub(crate) sent: FlowDirectionSummary,
     pub(crate) received: FlowDirectionSummary,
@@ -65,9 +66,12 @@ impl HalfFlowTable {
         }
     }
 
-    /// The half flows of `flows`, in memory.
-    pub(super) fn from_flows(flows: &[HalfFlow]) -> Result<HalfFlowTable, PathError> {
-        let mut this = HalfFlowTable::new(&MemoryPool::default(), 0);
+    /// The half flows of `flows`, with numbers for their names.
+    pub(super) fn from_flows(
+        flows: &[HalfFlow],
+        pool: &MemoryPool,
+    ) -> Result<HalfFlowTable, PathError> {
+        let mut this = HalfFlowTable::new(pool, 0);
         let mut numbers: FxHashMap<SocketAddr, u32> = FxHashMap::default();
         for flow in flows {
             let [local_name, peer_name] = [flow.local, flow.peer].map(|name| {
@@ -86,7 +90,7 @@ impl HalfFlowTable {
                 peer_name,
                 host,
                 machine,
-                process,
+                process: ProcessIndex::from_index(process as usize),
                 made,
                 sent,
                 received,

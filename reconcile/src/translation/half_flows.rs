@@ -13,10 +13,11 @@ use out_of_core::{MemoryPool, SpillableVec, workers};
 use rustc_hash::FxHashMap;
 use socket_log::encode::FlowRole;
 
+use crate::connections::connection::SocketPartners;
 use crate::event_pass::chosen_sockets::{ChosenMembers, ChosenSockets};
 use crate::event_pass::log_pass::{EventPass, SocketCall};
+use crate::indices::{ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
-use crate::sentinels::NONE;
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 use crate::translation::half_flow::{FlowTurn, HalfFlowSide, PrefixChecksum, TURNS};
 use crate::translation::half_flow_table::{HalfFlowRow, HalfFlowTable};
@@ -26,7 +27,7 @@ use crate::translation::socket_starts::{NumberedCall, SocketStart};
 #[derive(Debug)]
 pub(crate) struct HalfFlows {
     pub(crate) halves: HalfFlowTable,
-    pub(crate) sockets: SpillableVec<u32>,
+    pub(crate) sockets: SpillableVec<SocketIndex>,
 }
 
 impl HalfFlows {
@@ -34,17 +35,18 @@ impl HalfFlows {
     pub(crate) fn read_half_flows(
         capture: &Capture,
         sockets: &KernelSockets,
-        partner: &SpillableVec<u32>,
+        partner: &SocketPartners,
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<Option<HalfFlows>, PathError> {
         let pool = &capture.pool;
-        let wanted = |place: u32, socket: &KernelSocket| {
-            partner.get(place as usize) == Some(&NONE)
+        let wanted = |place: SocketIndex, socket: &KernelSocket| {
+            partner.get(place.index()).is_some_and(|other| other.get().is_none())
                 && translatable_names(capture, socket).is_some()
         };
-        let mut roles =
-            (0u32..).zip(sockets.all.iter()).filter(|(place, socket)| wanted(*place, socket));
+        let mut roles = SocketIndex::indices()
+            .zip(sockets.all.iter())
+            .filter(|(place, socket)| wanted(*place, socket));
         let first = roles.next().map(|(_, socket)| socket.role);
         if roles.all(|(_, socket)| Some(socket.role) == first) {
             return Ok(None);
@@ -53,7 +55,7 @@ impl HalfFlows {
         progress.begin_step("comparing connections", capture.logs.len() as u64);
         let mut found = FirstCallsOfLog::new(pool);
         let work = |log| {
-            let reading = EventPass::from_process(capture, sockets, log);
+            let reading = EventPass::from_process(capture, sockets, ProcessIndex::from_index(log));
             FirstCallsOfLog::read_log(
                 &reading,
                 &chosen.members_of_log(capture, sockets, log)?,
@@ -76,7 +78,7 @@ impl HalfFlows {
         let mut beginnings = found.beginnings.iter().peekable();
         let mut calls = found.calls.iter().peekable();
         for (number, place) in (0..).zip(chosen.sockets.iter()) {
-            let socket = &sockets.all[*place as usize];
+            let socket = &sockets.all[place.index()];
             let next = clocks.len() as u32;
             let clock = *clocks.entry((socket.host, socket.kernel)).or_insert(next);
             let mut all = SocketStart::default();
@@ -210,8 +212,8 @@ fn build_half(
         side: if connects { HalfFlowSide::Connecting } else { HalfFlowSide::Accepting },
         local,
         peer,
-        local_name: socket.local,
-        peer_name: socket.peer,
+        local_name: socket.local.index() as u32,
+        peer_name: socket.peer.index() as u32,
         host,
         machine: socket.machine,
         process: socket.owner,

@@ -1,7 +1,7 @@
 //! Search for the pairs among all half flows, step by step.
 
 use message_trace::PathError;
-use out_of_core::SpillableVec;
+use out_of_core::{MemoryPool, SpillableVec};
 
 use super::candidates::{self, RareKeyPairs};
 use super::half_flow::HalfFlow;
@@ -12,16 +12,18 @@ use super::{assignment, confidence};
 
 /// Finds the pairs among `halves` with a confidence of at least `least`, each half in one pair at
 /// most, in the order of the connecting ends. `known` has differences of clocks that are known from
-/// elsewhere.
+/// elsewhere, and `pool` the columns of the search.
 ///
 /// # Errors
-/// Never fails, as all data is in memory.
+/// Fails if `pool` is full and its columns cannot be moved to files.
 pub fn find_pairs(
     halves: &[HalfFlow],
     known: &[KnownOffset],
     least: f64,
+    pool: &MemoryPool,
 ) -> Result<Vec<HalfFlowPair>, PathError> {
-    Ok(find_pairs_in(&HalfFlowTable::from_flows(halves)?, known, least)?.iter().copied().collect())
+    let table = HalfFlowTable::from_flows(halves, pool)?;
+    Ok(find_pairs_in(&table, known, least)?.iter().copied().collect())
 }
 
 /// Finds pairs as [`find_pairs`] does, with a column for all data that exists once for each half

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use message_trace::{PathError, Progress};
 use out_of_core::SpillableVec;
 
-use crate::connections::connection::Connection;
+use crate::connections::connection::{Connection, SocketPartners, pair_lone_sockets};
+use crate::indices::SocketIndex;
 use crate::logs::capture::Capture;
 use crate::options::Options;
 use crate::reconciliation::{NameTranslation, Reconciliation, TranslatedEnd};
-use crate::sentinels::NONE;
 use crate::sockets::socket::KernelSockets;
 use crate::translation::half_flows::HalfFlows;
 use crate::translation::pair::HalfFlowPair;
@@ -20,7 +20,7 @@ use crate::tuning::MIN_CLOCK_CONFIDENCE;
 
 /// The connecting sockets of pairs that are too uncertain for estimating clocks, in order.
 #[derive(Debug)]
-pub(crate) struct AmbiguousPairs(SpillableVec<u32>);
+pub(crate) struct AmbiguousPairs(SpillableVec<SocketIndex>);
 
 impl AmbiguousPairs {
     /// Marks the connections of these sockets in `connections` as ambiguous.
@@ -29,9 +29,9 @@ impl AmbiguousPairs {
             return;
         }
         connections.for_each_mut(0..connections.len(), |connection| {
-            let at =
-                self.0.partition_point(0..self.0.len(), |socket| *socket < connection.connecting);
-            connection.ambiguous |= self.0.get(at) == Some(&connection.connecting);
+            let Some(connecting) = connection.connecting.get() else { return };
+            let at = self.0.partition_point(0..self.0.len(), |socket| *socket < connecting);
+            connection.ambiguous |= self.0.get(at) == Some(&connecting);
         });
     }
 }
@@ -41,7 +41,7 @@ impl AmbiguousPairs {
 pub(crate) fn pair_up(
     capture: &Capture,
     sockets: &KernelSockets,
-    partner: &mut SpillableVec<u32>,
+    partner: &mut SocketPartners,
     options: &Options,
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
@@ -57,9 +57,7 @@ pub(crate) fn pair_up(
     for pair in pairs.iter() {
         let [one, other] =
             [pair.connecting, pair.accepting].map(|half| flows.sockets[half as usize]);
-        if partner[one as usize] == NONE && partner[other as usize] == NONE {
-            (partner[one as usize], partner[other as usize]) = (other, one);
-        }
+        pair_lone_sockets(partner, (one, other));
         if pair.confidence < MIN_CLOCK_CONFIDENCE {
             doubtful.0.push(one)?;
         }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use message_trace::{Endpoint, EndpointId, Node, NodeId, PathError, TransportProtocol};
+use message_trace::{Endpoint, EndpointId, FlowId, Node, NodeId, PathError, TransportProtocol};
 use out_of_core::{Interner, Locality, SpillableVec};
 use rustc_hash::FxHashMap;
 
@@ -12,10 +12,10 @@ use crate::connections::connection::Connection;
 use crate::connections::connection_setup::ConnectionSetup;
 use crate::datagrams::datagram_end::DatagramEnd;
 use crate::datagrams::flows::{AllFlows, DatagramFlow};
+use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::logs::lookups::LookupIndex;
 use crate::rows::row::{MessageRow, MessageSlot, SlotEnd};
-use crate::sentinels::NONE;
 use crate::socket_names::{NO_NAME, SocketNameId};
 use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
@@ -38,8 +38,8 @@ pub(crate) struct EntityTables<'a> {
     connecting: SpillableVec<ConnectionSetup>,
     /// Number of flows.
     pub(crate) flows: u64,
-    /// The number of the next flow.
-    pub(crate) next_flow: i64,
+    /// The next flow.
+    pub(crate) next_flow: FlowId,
     /// Endpoints that are not names of sockets, numbered from [`OTHERS`] on.
     others: Interner<UnnamedEndpoint>,
     texts: Vec<Endpoint>,
@@ -48,7 +48,7 @@ pub(crate) struct EntityTables<'a> {
 
 /// Returns the number of the endpoint with the name of a socket.
 fn endpoint_of_name(name: SocketNameId) -> EndpointId {
-    EndpointId::from_index(name as usize)
+    EndpointId::from_index(name.index())
 }
 
 /// An endpoint that is not the name of a socket.
@@ -64,10 +64,10 @@ enum UnnamedEndpoint {
     Text(u32),
 }
 
-/// An untraced peer in the view of the socket number `of`, under the name `name`.
+/// An untraced peer in the view of the socket `of`, if any, under the name `name`.
 #[derive(Clone, Copy, Debug)]
 struct PeerView {
-    of: u32,
+    of: OptionalIndex<SocketIndex>,
     name: SocketNameId,
     /// Whether the peer is the connecting side.
     client: bool,
@@ -81,7 +81,7 @@ enum UntracedPeer {
     /// The peer's process id, and its machine.
     Process(u32, u32),
     /// The peer is known only as the peer of this socket.
-    Of(u32),
+    Of(SocketIndex),
     /// The name lookup of a host, which is none of its processes.
     NameLookup(u32),
 }
@@ -106,9 +106,9 @@ impl Locality for UnnamedEndpoint {
 impl Locality for UntracedPeer {
     fn position(&self) -> u64 {
         match *self {
-            UntracedPeer::Named(name, machine) => on_line(0, machine, name),
+            UntracedPeer::Named(name, machine) => on_line(0, machine, name.index() as u32),
             UntracedPeer::Process(pid, machine) => on_line(1, machine, pid),
-            UntracedPeer::Of(socket) => on_line(2, 0, socket),
+            UntracedPeer::Of(socket) => on_line(2, 0, socket.index() as u32),
             UntracedPeer::NameLookup(host) => on_line(3, 0, host),
         }
     }
@@ -128,7 +128,7 @@ impl<'a> EntityTables<'a> {
             slots: SpillableVec::new(&capture.pool),
             connecting: SpillableVec::new(&capture.pool),
             flows: 0,
-            next_flow: 0,
+            next_flow: FlowId::default(),
             others: Interner::new(&capture.pool),
             texts: Vec::new(),
             text_ids: FxHashMap::default(),
@@ -154,11 +154,12 @@ impl<'a> EntityTables<'a> {
         NodeId::from_index(self.node_count() - 1)
     }
 
-    /// The number of the next flow.
-    pub(crate) fn next_flow(&mut self) -> i64 {
+    /// Adds a flow.
+    pub(crate) fn next_flow(&mut self) -> FlowId {
         self.flows += 1;
-        self.next_flow += 1;
-        self.next_flow - 1
+        let flow = self.next_flow;
+        self.next_flow = flow.advanced_by(1);
+        flow
     }
 
     /// Adds a slot for each of `connections`; only those that are `used` get a flow.
@@ -168,16 +169,16 @@ impl<'a> EntityTables<'a> {
         used: &[bool],
     ) -> Result<(), PathError> {
         for (connection, used) in connections.iter().zip(used) {
-            let protocol = self.sockets[connection.any_socket() as usize].protocol;
+            let protocol = self.sockets[connection.any_socket().index()].protocol;
             let nothing = SlotEnd { node: NodeId::default(), endpoint: EndpointId::default() };
-            let mut slot = MessageSlot { flow: 0, protocol, ends: [nothing; 2] };
+            let mut slot = MessageSlot { flow: FlowId::default(), protocol, ends: [nothing; 2] };
             if *used {
                 slot.flow = self.next_flow();
                 slot.ends = self.slot_ends(connection)?;
             }
             self.slots.push(slot)?;
             let ends = [connection.connecting, connection.accepting];
-            let [one, other] = ends.map(|place| self.sockets.get(place as usize));
+            let [one, other] = ends.map(|end| self.sockets.get(end.get()?.index()));
             self.connecting.push(ConnectionSetup::from_ends(one, other))?;
         }
         Ok(())
@@ -190,19 +191,19 @@ impl<'a> EntityTables<'a> {
 
     fn slot_ends(&mut self, connection: &Connection) -> Result<[SlotEnd; 2], PathError> {
         let local =
-            |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.local);
-        let peer =
-            |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.peer);
-        Ok(match (connection.connecting, connection.accepting) {
-            (NONE, only) => {
+            |end: SocketIndex| self.sockets.get(end.index()).map_or(NO_NAME, |end| end.local);
+        let peer = |end: SocketIndex| self.sockets.get(end.index()).map_or(NO_NAME, |end| end.peer);
+        Ok(match (connection.connecting.get(), connection.accepting.get()) {
+            (None, only) => {
+                let only = only.unwrap_or_default();
                 let (name, own) = (peer(only), local(only));
                 [self.untraced_end(only, name, true)?, self.traced_end(only, own)?]
             }
-            (only, NONE) => {
+            (Some(only), None) => {
                 let (name, own) = (peer(only), local(only));
                 [self.traced_end(only, own)?, self.untraced_end(only, name, false)?]
             }
-            (one, other) => {
+            (Some(one), Some(other)) => {
                 let names = [local(one), local(other)];
                 [self.traced_end(one, names[0])?, self.traced_end(other, names[1])?]
             }
@@ -219,7 +220,8 @@ impl<'a> EntityTables<'a> {
     ) -> Result<Vec<u32>, PathError> {
         let begin = self.slots.len();
         let ends = [SlotEnd { node: NodeId::default(), endpoint: EndpointId::default() }; 2];
-        let nothing = MessageSlot { flow: 0, protocol: TransportProtocol::Udp, ends };
+        let nothing =
+            MessageSlot { flow: FlowId::default(), protocol: TransportProtocol::Udp, ends };
         self.slots.resize(begin + all.slots.len(), nothing)?;
         all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
         for (flow, _, [from, to]) in all.flows.iter() {
@@ -263,46 +265,46 @@ impl<'a> EntityTables<'a> {
         let ip = self.capture.names.inet_address(name)?.ip();
         let machine = match addresses.machines_with(ip) {
             [only] => *only,
-            [] if ip.is_loopback() => self.sockets.get(of as usize)?.machine,
+            [] if ip.is_loopback() => self.sockets.get(of.index())?.machine,
             _ => return None,
         };
         lookups.host_of_lookup(machine, flow.first.0)
     }
 
     /// The node of the name lookup that serves a process.
-    pub(crate) fn name_lookup(&mut self, process: u32) -> Result<NodeId, PathError> {
-        let host = self.capture.processes.get(process as usize).map_or(0, |process| process.host);
+    pub(crate) fn name_lookup(&mut self, process: ProcessIndex) -> Result<NodeId, PathError> {
+        let host = self.capture.processes.get(process.index()).map_or(0, |process| process.host);
         self.name_lookup_of(host)
     }
 
     fn name_lookup_of(&mut self, host: u32) -> Result<NodeId, PathError> {
         let number = self.untraced.intern(UntracedPeer::NameLookup(host))?;
         if number as usize == self.seen.len() {
-            self.seen.push(PeerView { of: NONE, name: NO_NAME, client: false })?;
+            self.seen.push(PeerView { of: OptionalIndex::NONE, name: NO_NAME, client: false })?;
         }
         Ok(NodeId::from_index(self.capture.processes.len() + number as usize))
     }
 
-    /// The end of the socket number `place`, under the name `name` (its own, or the one that its
+    /// The end of the socket `place`, under the name `name` (its own, or the one that its
     /// peer sees).
-    fn traced_end(&mut self, place: u32, name: SocketNameId) -> Result<SlotEnd, PathError> {
-        let socket = &self.sockets[place as usize];
+    fn traced_end(&mut self, place: SocketIndex, name: SocketNameId) -> Result<SlotEnd, PathError> {
+        let socket = &self.sockets[place.index()];
         let endpoint = match self.named_endpoint(name) {
             Some(endpoint) => endpoint,
             None => self.unnamed_endpoint(UnnamedEndpoint::Socket(socket.pid, socket.number))?,
         };
-        Ok(SlotEnd { node: NodeId::from_index(socket.owner as usize), endpoint })
+        Ok(SlotEnd { node: socket.owner.node(), endpoint })
     }
 
-    /// The untraced end of a flow with the socket number `place` as its traced end, under the name
+    /// The untraced end of a flow with the socket `place` as its traced end, under the name
     /// `name` that this end sees. A `client` is the connecting side.
     fn untraced_end(
         &mut self,
-        place: u32,
+        place: SocketIndex,
         name: SocketNameId,
         client: bool,
     ) -> Result<SlotEnd, PathError> {
-        let (socket, names) = (&self.sockets[place as usize], &self.capture.names);
+        let (socket, names) = (&self.sockets[place.index()], &self.capture.names);
         let machine = if names.is_of_its_machine(name) { socket.machine } else { u32::MAX };
         let (peer, endpoint) = match self.named_endpoint(name) {
             Some(endpoint) => (UntracedPeer::Named(name, machine), endpoint),
@@ -317,7 +319,7 @@ impl<'a> EntityTables<'a> {
         };
         let number = self.untraced.intern(peer)?;
         if number as usize == self.seen.len() {
-            self.seen.push(PeerView { of: place, name, client })?;
+            self.seen.push(PeerView { of: OptionalIndex::some(place), name, client })?;
         }
         Ok(SlotEnd {
             node: NodeId::from_index(self.capture.processes.len() + number as usize),
@@ -333,7 +335,7 @@ impl<'a> EntityTables<'a> {
         }
         let address = self.capture.names.inet_address(seen.name);
         let host = || {
-            let socket = self.sockets.get(seen.of as usize)?;
+            let socket = self.sockets.get(seen.of.get()?.index())?;
             self.capture.hosts.get(socket.host as usize).cloned()
         };
         let command = match (address, peer) {
@@ -359,6 +361,7 @@ impl<'a> EntityTables<'a> {
             traced: false,
             unit: String::new(),
             service: false,
+            unfollowed: String::new(),
         }
     }
 
@@ -401,7 +404,7 @@ impl<'a> EntityTables<'a> {
                     .map_or(Ok(()), |endpoint| write!(text, "{endpoint}")),
             }),
             None => {
-                let name = id.index() as SocketNameId;
+                let name = SocketNameId::from_index(id.index());
                 self.capture.names.to_endpoint(name).map(|endpoint| write!(text, "{endpoint}"))
             }
         };

@@ -6,8 +6,8 @@
 
 use clocks::{ClockSamples, HostFacts};
 use message_trace::{
-    Endpoint, EndpointId, ImportedTrace, Message, MessageTrace, NodeId, NodeList, PathError,
-    Progress, table,
+    Endpoint, EndpointId, FlowId, ImportedTrace, Message, MessageTrace, NodeId, NodeList,
+    PathError, Progress, table,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -112,7 +112,7 @@ pub(crate) struct ImportJoiner<'a, 'b> {
 }
 
 /// Identity of a slot of an import: its flow, protocol, and both ends' nodes and endpoints.
-type SlotKey = (i64, message_trace::TransportProtocol, [(NodeId, EndpointId); 2]);
+type SlotKey = (FlowId, message_trace::TransportProtocol, [(NodeId, EndpointId); 2]);
 
 impl ImportJoiner<'_, '_> {
     /// Calls `row` with the row of each message of `imports`. Nodes that are equal in every respect
@@ -154,7 +154,7 @@ impl ImportJoiner<'_, '_> {
                 nodes.push(id);
             }
             let first_flow = self.output.next_flow;
-            let mut flows: FxHashSet<i64> = FxHashSet::default();
+            let mut flows: FxHashSet<FlowId> = FxHashSet::default();
             let mut slots: FxHashMap<SlotKey, u32> = FxHashMap::default();
             let mut count = 0;
             for_each_message(import, &own, progress, |trace, at| {
@@ -170,10 +170,10 @@ impl ImportJoiner<'_, '_> {
                 if m.direction != 0 {
                     ends.swap(0, 1);
                 }
-                let flow = first_flow.saturating_add(m.flow);
+                let flow = first_flow.advanced_by(m.flow.number());
                 if flows.insert(flow) {
                     self.output.flows += 1;
-                    self.output.next_flow = self.output.next_flow.max(flow.saturating_add(1));
+                    self.output.next_flow = self.output.next_flow.max(flow.advanced_by(1));
                 }
                 let next = self.output.slots.len() as u32;
                 let slot = *slots.entry((m.flow, m.protocol, ends)).or_insert(next);
@@ -187,8 +187,7 @@ impl ImportJoiner<'_, '_> {
                 };
                 count += 1;
                 self.count_message(&m);
-                let node =
-                    |id: NodeId| nodes.get(id.index()).map_or(NONE, |node| node.index() as u32);
+                let node = |id: NodeId| nodes.get(id.index()).copied().into();
                 let own = MessageRow::from_imported(&m, slot, [node(m.src), node(m.dst)]);
                 let common = [m.send_ts, m.recv_ts].map(|time| time.unwrap_or(NIL));
                 row(ImportedRow { row: own, common, call })

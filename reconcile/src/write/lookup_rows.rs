@@ -1,9 +1,10 @@
 //! Messages of name lookups: a request to the host's name lookup, and its answer.
 
-use message_trace::{Endpoint, NodeId, PathError, TransportProtocol};
+use message_trace::{Endpoint, PathError, TransportProtocol};
 use rustc_hash::FxHashMap;
 use socket_log::api::Api;
 
+use crate::indices::{OptionalIndex, ProcessIndex};
 use crate::logs::lookups::{LookupIndex, TimedLookup};
 use crate::rows::imported_row::ImportedRow;
 use crate::rows::row::{MessageRow, MessageSlot, NO_THREAD, SlotEnd};
@@ -17,7 +18,7 @@ pub(crate) fn for_each_lookup_row(
     output: &mut EntityTables<'_>,
     mut row: impl FnMut(ImportedRow) -> Result<(), PathError>,
 ) -> Result<u64, PathError> {
-    let mut slots: FxHashMap<(u32, u32, Api), u32> = FxHashMap::default();
+    let mut slots: FxHashMap<(ProcessIndex, u32, Api), u32> = FxHashMap::default();
     for lookup in &lookups.all {
         let slot = match slots.get(&(lookup.process, lookup.tid, lookup.api)) {
             Some(slot) => *slot,
@@ -52,11 +53,8 @@ fn lookup_ends(
     output: &mut EntityTables<'_>,
     lookup: &TimedLookup,
 ) -> Result<[SlotEnd; 2], PathError> {
-    let own = Endpoint::Other(format!("lookup:{}/{}", lookup.process, lookup.tid));
-    let caller = SlotEnd {
-        node: NodeId::from_index(lookup.process as usize),
-        endpoint: output.imported_endpoint(&own)?,
-    };
+    let own = Endpoint::Other(format!("lookup:{}/{}", lookup.process.index(), lookup.tid));
+    let caller = SlotEnd { node: lookup.process.node(), endpoint: output.imported_endpoint(&own)? };
     let called = Endpoint::Other(lookup.api.libc_name().to_owned());
     let endpoint = output.imported_endpoint(&called)?;
     Ok([caller, SlotEnd { node: output.name_lookup(lookup.process)?, endpoint }])
@@ -66,7 +64,7 @@ fn lookup_ends(
 fn lookup_message(lookup: &TimedLookup, times: [i64; 4], side: usize, slot: u32) -> MessageRow {
     let mut row = MessageRow::between_times(times, slot, side);
     row.tids = [NO_THREAD; 2];
-    row.nodes[side] = lookup.process;
+    row.nodes[side] = OptionalIndex::some(lookup.process.node());
     row.tids[side] = lookup.tid as i32;
     row
 }

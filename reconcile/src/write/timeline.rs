@@ -13,6 +13,7 @@ use message_trace::{DataPath, EndpointId, PathError, Progress};
 use out_of_core::{ExternalSorter, MemoryBudget, PartitionStore, PartitionWriter, workers};
 
 use crate::rows::imported_row::ImportedRow;
+use crate::rows::message_span::MessageSpan;
 use crate::rows::operation_start::OperationStart;
 use crate::rows::row::{CommonClock, MessageRow, RowKey};
 use crate::rows::row_sink::{RowSink, StoredRows};
@@ -32,6 +33,21 @@ pub(crate) struct PartitionedRows<'a> {
     imported: PartitionStore<'a, ImportedRow>,
     imported_sample: Vec<ImportedRow>,
     count: u64,
+}
+
+/// Sorters for what other passes join with messages; `None` for what no log has.
+pub(crate) struct MessageSorters<'a> {
+    /// Messages that begin operations.
+    pub(crate) begun: Option<ExternalSorter<'a, OperationStart>>,
+    /// All messages, at each end that saw them.
+    pub(crate) spans: Option<ExternalSorter<'a, MessageSpan>>,
+}
+
+/// Records for [`MessageSorters`], of a batch of messages.
+#[derive(Default)]
+struct BatchRecords {
+    begun: Vec<OperationStart>,
+    spans: Vec<MessageSpan>,
 }
 
 /// Inputs of writing rows.
@@ -109,13 +125,13 @@ impl<'a> PartitionedRows<'a> {
         boundaries
     }
 
-    /// Writes the rows to `path`, sorted by the common time. Those that begin operations go to
-    /// `begun`, if logs have any.
+    /// Writes the rows to `path`, sorted by the common time, and what others join with them to
+    /// `sorters`.
     pub(crate) fn write_table(
         self,
         path: &DataPath,
         writing: &RowWriting,
-        mut begun: Option<&mut ExternalSorter<OperationStart>>,
+        sorters: &mut MessageSorters,
     ) -> Result<(), PathError> {
         let RowWriting { output, common, threads, progress, .. } = *writing;
         progress.begin_step("sorting messages", self.count);
@@ -175,21 +191,25 @@ impl<'a> PartitionedRows<'a> {
         }
         let mut writer = GroupWriter::create(path)?;
         let encoder = writer.encoder();
-        let begins = begun.is_some();
+        let wanted = [sorters.begun.is_some(), sorters.spans.is_some()];
         let encode = |batch: usize| {
-            let mut some = Vec::new();
-            let begun = begins.then_some(&mut some);
-            let groups = batches.encode_batch(batch, &encoder, firsts[batch], writing, begun)?;
-            Ok::<_, PathError>((groups, some))
+            let mut records = BatchRecords::default();
+            let first = firsts[batch];
+            let groups =
+                batches.encode_batch(batch, &encoder, first, writing, (wanted, &mut records))?;
+            Ok::<_, PathError>((groups, records))
         };
         workers::run_in_order(
             threads,
             many,
             encode,
-            |batch, (groups, some): (Vec<RowGroup>, _)| {
+            |batch, (groups, records): (Vec<RowGroup>, BatchRecords)| {
                 progress.advance_step(counts[batch]);
-                if let Some(begun) = &mut begun {
-                    some.into_iter().try_for_each(|one| begun.push(one))?;
+                if let Some(begun) = &mut sorters.begun {
+                    records.begun.into_iter().try_for_each(|one| begun.push(one))?;
+                }
+                if let Some(spans) = &mut sorters.spans {
+                    records.spans.into_iter().try_for_each(|one| spans.push(one))?;
                 }
                 groups.into_iter().try_for_each(|group| writer.append_group(group))
             },
@@ -226,14 +246,15 @@ struct RowBatches<'a> {
 
 impl RowBatches<'_> {
     /// Sorts and encodes the rows of one batch; in several groups if more are of one moment than
-    /// a group holds. Those that begin operations go to `begun`, if present.
+    /// a group holds. Those that begin operations go to the records, and the spans of all, as far
+    /// as they are wanted.
     fn encode_batch(
         &self,
         batch: usize,
         encoder: &GroupEncoder,
         first: i64,
         writing: &RowWriting,
-        begun: Option<&mut Vec<OperationStart>>,
+        ([with_begun, with_spans], records): ([bool; 2], &mut BatchRecords),
     ) -> Result<Vec<RowGroup>, PathError> {
         let RowWriting { output, common, .. } = *writing;
         let (own, imported) =
@@ -252,15 +273,23 @@ impl RowBatches<'_> {
                 equal.sort_by_cached_key(|(_, at)| row(*at).map(ImportedRow::tie_breaker));
             }
         }
-        if let Some(begun) = begun {
-            let of_own = (first as u64..).zip(&order);
-            let rows =
-                of_own.filter_map(|(number, (_, at))| Some((number, own.get(*at as usize)?)));
-            begun.extend(rows.flat_map(|(number, row)| {
-                [0, 1]
-                    .into_iter()
-                    .filter_map(move |side| row.operation_start(slot(row), side, number))
-            }));
+        let of_own = || {
+            let rows = (first as u64..).zip(&order);
+            let rows = rows.filter_map(|(number, (_, at))| Some((number, own.get(*at as usize)?)));
+            rows.flat_map(|(number, row)| [0, 1].map(|side| (number, row, side)))
+        };
+        if with_begun {
+            records
+                .begun
+                .extend(of_own().filter_map(|(number, row, side)| {
+                    row.operation_start(slot(row), side, number)
+                }));
+        }
+        if with_spans {
+            records.spans.extend(
+                of_own()
+                    .filter_map(|(number, row, side)| row.message_span(slot(row), side, number)),
+            );
         }
         let mut groups = Vec::new();
         for (number, chunk) in order.chunks(2 * GROUP_ROWS).enumerate() {

@@ -9,8 +9,8 @@ use importers::{
 };
 use message_trace::table::export::{TableFormat, export_table};
 use message_trace::{
-    DataDir, DataPath, EndPair, Endpoint, EndpointId, Message, MessageTrace, Node, NodeEnd, NodeId,
-    NodeList, Progress, TransportProtocol,
+    DataDir, DataPath, EndPair, Endpoint, EndpointId, FlowId, Message, MessageTrace, Node, NodeEnd,
+    NodeId, NodeList, Progress, TransportProtocol,
 };
 use proptest::prelude::*;
 use reconcile::Reconciliation;
@@ -81,7 +81,7 @@ impl Fixture {
                 time(m.recv_last),
                 time(m.send_ts),
                 time(m.recv_ts),
-                m.flow,
+                m.flow.number(),
                 m.direction,
                 trace.call_id(row).unwrap_or("-"),
             )
@@ -260,7 +260,7 @@ fn an_import_of_the_same_name_is_replaced_and_others_are_added() {
     let trace = fixture.trace();
     assert_eq!(trace.len(), 8);
     assert_eq!(trace.nodes.len(), 3, "the same nodes in both");
-    let mut flows: Vec<i64> = trace.messages().map(|message| message.flow).collect();
+    let mut flows: Vec<i64> = trace.messages().map(|message| message.flow.number()).collect();
     flows.sort_unstable();
     flows.dedup();
     assert_eq!(flows, [0, 1, 2, 3], "and flows of their own");
@@ -378,7 +378,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                     recv_ts: received.map(|time| time.2),
                     bytes: rest.3,
                     parts: rest.4,
-                    ..Message::between_ends(ends, rest.0, rest.1)
+                    ..Message::between_ends(ends, FlowId::from_number(rest.0), rest.1)
                 };
                 if sent.is_some() {
                     Arc::make_mut(&mut trace.nodes).0[message.src.index()].traced = true;

@@ -35,3 +35,4 @@ mod translated_datagrams;
 mod translation;
 mod unix_sockets;
 mod vsock_and_sctp;
+mod words;

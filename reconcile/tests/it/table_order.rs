@@ -54,8 +54,8 @@ impl TableImportCase {
         let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
         let name = |id| trace.nodes.get(id).unwrap().command.clone();
         let pairs = trace.messages().map(|m| match m.direction == FROM_CONNECTING {
-            true => (name(m.src), name(m.dst), m.flow),
-            false => (name(m.dst), name(m.src), m.flow),
+            true => (name(m.src), name(m.dst), m.flow.number()),
+            false => (name(m.dst), name(m.src), m.flow.number()),
         });
         let mut pairs: Vec<_> = pairs.collect();
         pairs.sort();

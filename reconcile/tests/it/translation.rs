@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 
+use out_of_core::MemoryPool;
 use reconcile::translation::{
     self, FlowDirectionSummary, FlowTurn, HalfFlow, HalfFlowPair, HalfFlowSide, KnownOffset,
     PrefixChecksum,
@@ -56,7 +57,7 @@ fn half(
 }
 
 fn pairs(halves: &[HalfFlow], known: &[KnownOffset], least: f64) -> Vec<HalfFlowPair> {
-    translation::find_pairs(halves, known, least).unwrap()
+    translation::find_pairs(halves, known, least, &MemoryPool::default()).unwrap()
 }
 
 fn ends(pairs: &[HalfFlowPair]) -> Vec<(u32, u32)> {

@@ -41,6 +41,24 @@ fn all_fields_are_in_the_document() {
 }
 
 #[test]
+fn what_decided_calls_is_in_the_document() {
+    let json = written_json(&sample_reports::small_system(), &Options::default());
+    let evidence = &json["evidence"];
+    assert_eq!(evidence["calls"]["tasks"], 1_092);
+    assert_eq!(evidence["calls"]["words"], 72);
+    assert_eq!(evidence["calls"]["inferred"], 36);
+    let gateway = &evidence["services"][0];
+    assert_eq!(
+        (&gateway["service"], &gateway["unfollowed"][0]),
+        (&"gateway".into(), &"Python 3.15".into())
+    );
+    assert_eq!(gateway["calls"]["inferred"], 36);
+    assert_eq!(evidence["limits"][0]["service"], "gateway");
+    let reason = evidence["limits"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("Python 3.15, tasks are not followed"), "{reason}");
+}
+
+#[test]
 fn connecting_times_are_included_if_there_are_any() {
     let json = written_json(&[sample_reports::connecting_pattern()], &Options::default());
     let hops = &json["patterns"][0]["hops"];

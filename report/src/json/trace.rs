@@ -1,9 +1,11 @@
 //! The first fields of every document: the trace in a few numbers, and its unseen parts.
 
 use analyze::paths::PathFilter;
+use analyze::{EvidenceCounts, ServiceEvidence};
 use serde::Serialize;
 
 use crate::applied_filter::AppliedFilter;
+use crate::call_evidence::{DecidedCalls, InferenceLimit};
 use crate::summary::{RequestCounts, TraceMeta};
 
 /// The first fields of every document.
@@ -21,6 +23,9 @@ pub(super) struct JsonTrace<'a> {
     hosts: u64,
     span: i64,
     not_seen: Vec<JsonUnseen<'a>>,
+    /// What decided the causes of calls; left out if no service makes calls for requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<JsonEvidence<'a>>,
     /// The filter of the document; null if it covers all paths.
     filter: Option<JsonFilter<'a>>,
 }
@@ -36,6 +41,21 @@ struct JsonFilter<'a> {
     errors: bool,
     of_patterns: u64,
     of_instances: u64,
+}
+
+/// What decided for which requests services made their calls.
+#[derive(Serialize)]
+struct JsonEvidence<'a> {
+    calls: EvidenceCounts,
+    services: &'a [ServiceEvidence],
+    limits: Vec<JsonLimit<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonLimit<'a> {
+    /// The service; null for the whole recording.
+    service: Option<&'a str>,
+    reason: &'a str,
 }
 
 #[derive(Serialize)]
@@ -58,8 +78,22 @@ impl<'a> JsonTrace<'a> {
             not_seen: notes
                 .map(|note| JsonUnseen { label: &note.label, count: note.count })
                 .collect(),
+            evidence: JsonEvidence::from_decided(&meta.decided),
             filter: meta.filtered.as_ref().map(JsonFilter::from_filter),
         }
+    }
+}
+
+impl<'a> JsonEvidence<'a> {
+    fn from_decided(decided: &'a DecidedCalls) -> Option<JsonEvidence<'a>> {
+        let DecidedCalls { services, limits } = decided;
+        let limits = limits.iter().map(|InferenceLimit { service, reason }| JsonLimit {
+            service: service.as_deref(),
+            reason,
+        });
+        let limits: Vec<JsonLimit<'_>> = limits.collect();
+        let is_any = !services.is_empty() || !limits.is_empty();
+        is_any.then(|| JsonEvidence { calls: decided.all_calls(), services, limits })
     }
 }
 

@@ -2,6 +2,7 @@
 //! patterns as columns, the map and the series.
 
 use analyze::paths::{Hop, PathPattern};
+use message_trace::units::to_printable;
 use serde::Serialize;
 
 use super::map::PageMap;
@@ -11,6 +12,7 @@ use super::one_sided::OneSidedMessages;
 use super::operations::OperationColumns;
 use super::series::SeriesColumns;
 use crate::applied_filter::AppliedFilter;
+use crate::call_evidence::DecidedCalls;
 use crate::label;
 use crate::label::HopLabel;
 use crate::options::Options;
@@ -42,6 +44,9 @@ pub(super) struct PageOverview<'a> {
     total_time: ShortNumber,
     sort: &'static str,
     notes: Vec<PageNote>,
+    /// What decided the causes of calls; left out if no service makes calls for requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<PageEvidence>,
     pub(super) one_sided: OneSidedMessages,
     /// The conditions of the filter in words; empty if the page is about all paths.
     filtered: Vec<String>,
@@ -66,6 +71,28 @@ pub(super) struct PageOverview<'a> {
 struct PageNote {
     label: String,
     count: u64,
+}
+
+/// What decided for which requests services made their calls.
+#[derive(Debug, Serialize)]
+struct PageEvidence {
+    /// The kinds of evidence with their numbers of calls, the surest first.
+    decided: Vec<(&'static str, u64)>,
+    /// Reasons why calls are inferred.
+    limits: Vec<String>,
+}
+
+impl PageEvidence {
+    fn from_decided(decided: &DecidedCalls) -> Option<PageEvidence> {
+        let calls = decided.all_calls();
+        let counts = calls.shares().into_iter();
+        let limits = decided.limit_texts().into_iter().map(|limit| to_printable(&limit));
+        let evidence = PageEvidence {
+            decided: counts.map(|(kind, _)| (kind.label(), calls.count(kind))).collect(),
+            limits: limits.collect(),
+        };
+        Some(evidence).filter(|of| !of.decided.is_empty() || !of.limits.is_empty())
+    }
 }
 
 /// The patterns by rank, one list for each column.
@@ -112,7 +139,7 @@ impl<'a> PageOverview<'a> {
         };
         let patterns = PatternColumns::from_patterns(ranked, report, names);
         PageOverview {
-            source: message_trace::units::to_printable(&meta.source),
+            source: to_printable(&meta.source),
             begin: meta.begin.map(|begin| ShortNumber::from_whole(begin as f64 / 1e6)),
             span: meta.span,
             window: trace_window(meta),
@@ -133,6 +160,7 @@ impl<'a> PageOverview<'a> {
                 .map(AppliedFilter::condition_words)
                 .unwrap_or_default(),
             notes: report.counted_notes().map(note).collect(),
+            evidence: PageEvidence::from_decided(&meta.decided),
             one_sided: OneSidedMessages::default(),
             contexts: false,
             workload: false,

@@ -54,6 +54,10 @@ fn an_overview_has_all_patterns_by_rank() {
     assert_eq!(overview["patterns"]["id"], serde_json::json!(ids));
     assert_eq!(overview["begin"], 1_700_000_000_000i64);
     assert_eq!(overview["notes"].as_array().unwrap().len(), 2, "what did not happen is left out");
+    let decided = serde_json::json!([["tasks", 1_092], ["words", 72], ["inferred", 36]]);
+    assert_eq!(overview["evidence"]["decided"], decided);
+    let limit = overview["evidence"]["limits"][0].as_str().unwrap();
+    assert!(limit.starts_with("gateway: Python 3.15, tasks are not followed"), "{limit}");
     let names = overview["names"].as_array().unwrap();
     let place = ids.iter().position(|id| *id == patterns[1].id).unwrap();
     let route: Vec<(&str, bool)> = overview["patterns"]["nodes"][place]

@@ -82,7 +82,7 @@ impl TerminalScreen {
         Ok(())
     }
 
-    /// Writes the filter, and the unseen parts.
+    /// Writes the filter, what decided the causes of calls, and the unseen parts.
     pub(super) fn write_limits(&self, meta: &TraceMeta, out: &mut dyn Write) -> io::Result<()> {
         if let Some(filtered) = &meta.filtered {
             let mut row = self.new_row();
@@ -103,6 +103,7 @@ impl TerminalScreen {
             )]);
             row.finish(out)?;
         }
+        self.write_evidence(meta, out)?;
         let notes: Vec<(TextRole, String)> = meta
             .notes
             .iter()
@@ -118,6 +119,29 @@ impl TerminalScreen {
             let mut row = self.new_row();
             row.push_text(TextRole::Warn, "not seen:");
             row.push_items(notes);
+            row.finish(out)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what decided for which requests calls were made, and why calls are inferred.
+    fn write_evidence(&self, meta: &TraceMeta, out: &mut dyn Write) -> io::Result<()> {
+        let shares = meta.decided.share_words();
+        if !shares.is_empty() {
+            let mut row = self.new_row();
+            row.push_text(TextRole::Plain, "causes of calls by:");
+            row.push_items(
+                shares
+                    .into_iter()
+                    .chain([meta.decided.count_words()])
+                    .map(|share| (TextRole::Plain, share)),
+            );
+            row.finish(out)?;
+        }
+        for limit in meta.decided.limit_texts() {
+            let mut row = self.new_row();
+            row.push_text(TextRole::Warn, "inferred:");
+            row.push_words(TextRole::Warn, &to_printable(&limit));
             row.finish(out)?;
         }
         Ok(())

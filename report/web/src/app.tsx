@@ -6,6 +6,7 @@ import { colorNodes } from "./colors";
 import { ContextsView } from "./contexts/contexts";
 import type { Source } from "./data/source";
 import type { Overview } from "./data/types";
+import { EvidenceView } from "./evidence_view";
 import { Facts } from "./facts";
 import { count, duration, expected, plural } from "./format";
 import { Loading, Panel, Tabs, Title } from "./frame";
@@ -100,6 +101,7 @@ function Header({ overview }: { overview: Overview }) {
       )}
       {overview.other !== null && <p class="part" role="note">{overview.other}</p>}
       <Facts facts={facts} />
+      {overview.evidence && <EvidenceView evidence={overview.evidence} />}
       <NotSeen overview={overview} />
       <Tabs names={tabs} selected={tab} labels={LABELS} badge={badge} />
     </header>

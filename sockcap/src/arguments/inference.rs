@@ -4,17 +4,14 @@
 use std::path::PathBuf;
 
 use analyze::Algorithm;
-use clap::builder::PossibleValuesParser;
+use analyze::infer::AlgorithmFlags;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use message_trace::NodeGrain;
-use registry::{AnyFlag, FlagValues, values};
+use registry::ShownDefault;
 
-use super::flags;
 use super::values::grain_parser;
 use crate::kinds;
-
-/// The flag that names the algorithm.
-const ALGORITHM: &str = "algorithm";
 
 /// The heading of flags without a heading of their own.
 const HEADING: &str = "Analysis";
@@ -24,7 +21,10 @@ const HEADING: &str = "Analysis";
 pub(crate) struct InferenceArguments {
     nodes: NodeArguments,
     algorithm: Option<Algorithm>,
-    flag_values: FlagValues,
+    /// The long name of the first given flag of any algorithm.
+    given_flag: Option<String>,
+    /// The flags of each algorithm.
+    flags: Vec<Box<dyn AlgorithmFlags>>,
     paths: PathArguments,
 }
 
@@ -32,18 +32,24 @@ pub(crate) struct InferenceArguments {
 #[derive(Debug, Default, Args)]
 struct NodeArguments {
     /// What a node is: host, process, command (all processes of a command on a host) or thread
-    /// [default: command]
-    #[arg(long, value_name = "GRAIN", value_parser = grain_parser(), hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "GRAIN",
+        value_parser = grain_parser(),
+        hide_possible_values = true,
+        add = ShownDefault::new(analyze::Options::default().grain)
+    )]
     node: Option<NodeGrain>,
     /// Make one pattern of paths through nodes with the same function, whichever of several servers
     /// they pass: nodes are named by their function, a second one with the same role in a path is
-    /// NAME#2 (docs/names.md) [default: false]
+    /// NAME#2 (docs/names.md)
     #[arg(
         long,
         value_name = "BOOL",
         num_args = 0..=1,
         default_missing_value = "true",
-        require_equals = true
+        require_equals = true,
+        add = ShownDefault::new(analyze::Options::default().roles)
     )]
     roles: Option<bool>,
     /// A file with names for addresses, hosts, commands and endpoints (docs/names.md) [default:
@@ -52,38 +58,70 @@ struct NodeArguments {
     aliases: Option<PathBuf>,
 }
 
+/// `--algorithm NAME`.
+#[derive(Debug, Args)]
+struct AlgorithmFlag {
+    #[arg(
+        long,
+        value_name = "NAME",
+        help = algorithm_help(),
+        value_parser = algorithm_parser(),
+        hide_possible_values = true,
+        add = ShownDefault::new(Algorithm::default())
+    )]
+    algorithm: Option<Algorithm>,
+}
+
+/// The help of `--algorithm`, which describes each algorithm of the registry.
+fn algorithm_help() -> String {
+    let all = kinds::algorithms();
+    let words: Vec<String> =
+        all.iter().map(|entry| format!("{} ({})", entry.about.name, entry.about.summary)).collect();
+    let words = match words.as_slice() {
+        [several @ .., last] if !several.is_empty() => format!("{} or {last}", several.join(", ")),
+        one => one.concat(),
+    };
+    format!("The algorithm: {words}")
+}
+
+fn algorithm_parser() -> impl TypedValueParser<Value = Algorithm> {
+    let find = |name: String| {
+        let entry = registry::find_entry(&kinds::algorithms(), &name);
+        entry.map(Algorithm::from).ok_or("there is no such algorithm")
+    };
+    PossibleValuesParser::new(kinds::algorithms().iter().map(|entry| entry.about.name))
+        .try_map(find)
+}
+
 /// How paths are built from links, whatever the algorithm.
 #[derive(Debug, Default, Args)]
 struct PathArguments {
+    /// How many uncertain links of one path are tried both ways
     #[arg(
         long,
         value_name = "K",
         value_parser = clap::value_parser!(u8).range(0..=16),
-        help = values::with_default(
-            "How many uncertain links of one path are tried both ways",
-            analyze::Options::default().try_both_limit
-        )
+        add = ShownDefault::new(analyze::Options::default().try_both_limit)
     )]
     try_both: Option<u8>,
     /// Let a client's request be caused by the preceding response, as in the paper, instead of
-    /// starting a path with each request [default: false]
+    /// starting a path with each request
     #[arg(
         long,
         value_name = "BOOL",
         num_args = 0..=1,
         default_missing_value = "true",
-        require_equals = true
+        require_equals = true,
+        add = ShownDefault::new(!analyze::Options::default().clients_start_paths)
     )]
     link_clients: Option<bool>,
+    /// Analyze this many messages together, with a quarter as many before and after them: more uses
+    /// more memory and tears fewer long paths
     #[arg(
         long,
         value_name = "MESSAGES",
         value_parser = clap::value_parser!(u32).range(1..),
-        help = values::with_default(
-            "Analyze this many messages together, with a quarter as many before and after \
-             them: more uses more memory and tears fewer long paths",
-            analyze::Options::default().stretch
-        )
+        add = ShownDefault::new(analyze::Options::default().stretch)
     )]
     stretch: Option<u32>,
 }
@@ -91,16 +129,14 @@ struct PathArguments {
 impl Args for InferenceArguments {
     fn augment_args(command: Command) -> Command {
         let all = registry::union_of_flags(&kinds::algorithms());
-        let is_apart = |flag: &&dyn AnyFlag| flag.spec().heading.is_some();
+        let is_apart = |flag: &Arg| flag.get_help_heading().is_some();
         let (apart, common): (Vec<_>, Vec<_>) = all.into_iter().partition(is_apart);
-        let command = NodeArguments::augment_args(command.next_help_heading(HEADING))
-            .arg(algorithm_argument())
-            .args(common.into_iter().map(flags::clap_argument));
         // Flags that a command adds come below the last heading.
-        let last = apart.last().and_then(|flag| flag.spec().heading).unwrap_or(HEADING);
-        PathArguments::augment_args(command)
-            .args(apart.into_iter().map(flags::clap_argument))
-            .next_help_heading(last)
+        let last = apart.last().and_then(Arg::get_help_heading).unwrap_or(HEADING).to_owned();
+        let command = NodeArguments::augment_args(command.next_help_heading(HEADING));
+        let command = AlgorithmFlag::augment_args(command)
+            .args(common.into_iter().map(|flag| flag.help_heading(HEADING)));
+        PathArguments::augment_args(command).args(apart).next_help_heading(last)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -108,32 +144,16 @@ impl Args for InferenceArguments {
     }
 }
 
-/// The flag that names the algorithm. The help of the flag describes each algorithm.
-fn algorithm_argument() -> Arg {
-    let all = kinds::algorithms();
-    let names = all.iter().map(|entry| entry.about.name);
-    let words: Vec<String> =
-        all.iter().map(|entry| format!("{} ({})", entry.about.name, entry.about.summary)).collect();
-    let words = match words.as_slice() {
-        [several @ .., last] if !several.is_empty() => format!("{} or {last}", several.join(", ")),
-        one => one.concat(),
-    };
-    Arg::new(ALGORITHM)
-        .long(ALGORITHM)
-        .value_name("NAME")
-        .help(format!("The algorithm: {words} [default: {}]", Algorithm::default()))
-        .value_parser(PossibleValuesParser::new(names))
-        .hide_possible_values(true)
-}
-
 impl FromArgMatches for InferenceArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<InferenceArguments, clap::Error> {
         let all = kinds::algorithms();
-        let named = matches.get_one::<String>(ALGORITHM);
+        let flags = registry::union_of_flags(&all);
+        let given = flags.iter().find(|flag| registry::is_given(matches, flag));
         Ok(InferenceArguments {
             nodes: NodeArguments::from_arg_matches(matches)?,
-            algorithm: named.and_then(|name| registry::find_entry(&all, name)).map(Algorithm::from),
-            flag_values: flags::given_values(matches, &registry::union_of_flags(&all))?,
+            algorithm: AlgorithmFlag::from_arg_matches(matches)?.algorithm,
+            given_flag: given.and_then(Arg::get_long).map(str::to_owned),
+            flags: all.iter().map(|entry| (entry.read_flags)(matches)).collect::<Result<_, _>>()?,
             paths: PathArguments::from_arg_matches(matches)?,
         })
     }
@@ -159,19 +179,17 @@ impl InferenceArguments {
     }
 
     /// The name of a given flag that changes how causes are inferred.
-    pub(crate) fn asks_to_infer(&self) -> Option<&'static str> {
-        let of_algorithms = registry::union_of_flags(&kinds::algorithms());
-        let given = of_algorithms.into_iter().find(|flag| self.flag_values.is_given(*flag));
+    pub(crate) fn asks_to_infer(&self) -> Option<&str> {
         let PathArguments { try_both, link_clients, .. } = self.paths;
-        (self.algorithm.map(|_| ALGORITHM))
-            .or_else(|| given.map(|flag| flag.spec().long))
+        (self.algorithm.map(|_| "algorithm"))
+            .or(self.given_flag.as_deref())
             .or_else(|| try_both.map(|_| "try-both"))
             .or_else(|| link_clients.map(|_| "link-clients"))
     }
 
     /// Returns `options` with the given flags applied.
     pub(crate) fn apply_to(&self, options: analyze::Options) -> analyze::Options {
-        let InferenceArguments { nodes, algorithm, flag_values: given, paths } = self;
+        let InferenceArguments { nodes, algorithm, given_flag: _, flags, paths } = self;
         let mut options = analyze::Options {
             grain: nodes.node.unwrap_or(options.grain),
             roles: nodes.roles.unwrap_or(options.roles),
@@ -183,8 +201,8 @@ impl InferenceArguments {
             stretch: paths.stretch.map_or(options.stretch, |messages| messages as usize),
             ..options
         };
-        for entry in kinds::algorithms() {
-            (entry.apply)(given, &mut options);
+        for given in flags {
+            given.apply_to(&mut options);
         }
         options
     }

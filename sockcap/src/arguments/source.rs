@@ -2,6 +2,7 @@
 
 use clap::Args;
 use message_trace::DataDir;
+use registry::ShownDefault;
 
 use super::DataArguments;
 use super::values::source_parser;
@@ -10,9 +11,14 @@ use crate::shown::{PathSource, ShownData};
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct SourceChoice {
-    /// What to show of a directory that has both: recorded messages, or spans of tracers [default:
-    /// messages]
-    #[arg(long, value_name = "SOURCE", value_parser = source_parser(), hide_possible_values = true)]
+    /// What to show of a directory that has both: recorded messages, or spans of tracers
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        value_parser = source_parser(),
+        hide_possible_values = true,
+        add = ShownDefault::new(PathSource::PREFERRED)
+    )]
     source: Option<PathSource>,
 }
 

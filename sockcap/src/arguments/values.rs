@@ -1,29 +1,17 @@
 //! Parsers of single values: sizes, names, points in time. Each error shows how to write the value.
 
-use std::error::Error;
-use std::str::FromStr;
-
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, TypedValueParser};
 use jiff::{SignedDuration, Timestamp};
 use message_trace::NodeGrain;
 use report::SortKey;
+use socket_log::layout::runtime;
 pub(crate) use socket_log::names::read_host_name as host_name;
 
 use crate::shown::PathSource;
 
-pub(crate) use registry::values::{parse_bytes, parse_duration, parse_positive, parse_share};
-
-/// Parser of an argument that is one of a few values, by name. The names are completed, and an
-/// error about a wrong one lists them.
-pub(crate) fn one_of<T>(
-    names: impl IntoIterator<Item = impl Into<PossibleValue>>,
-) -> impl TypedValueParser<Value = T>
-where
-    T: FromStr + Clone + Send + Sync + 'static,
-    T::Err: Into<Box<dyn Error + Send + Sync>>,
-{
-    PossibleValuesParser::new(names).try_map(|name: String| name.parse::<T>())
-}
+pub(crate) use registry::values::{
+    one_of, parse_bytes, parse_duration, parse_positive, parse_share,
+};
 
 /// A key by which patterns are ranked.
 pub(crate) fn sort_key_parser() -> impl TypedValueParser<Value = SortKey> {
@@ -63,6 +51,20 @@ pub(crate) fn check_protocols(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err("give comma-separated names of protocols in lower case, such as http,redis".into())
+    }
+}
+
+/// Names of runtimes as the value of `SOCKCAP_RUNTIMES` that leaves them out, or `0` for all.
+pub(crate) fn left_out_runtimes(text: &str) -> Result<String, String> {
+    if text == "0" {
+        return Ok(text.to_owned());
+    }
+    match text.split(',').find(|name| !runtime::NAMES.contains(name)) {
+        None => Ok(format!("-{}", text.replace(',', ",-"))),
+        Some(name) => Err(format!(
+            "no runtime {name:?} is followed; give some of {}",
+            runtime::NAMES.join(",")
+        )),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
+use analyze::AnalysisResources;
 use clap::Parser;
+use reconcile::Reconciliation;
 use registry::values;
 
 use crate::arguments::values::parse_bytes;
@@ -11,7 +13,7 @@ use crate::command::{RunnableCommand, Subcommand};
 use crate::error::CommandError;
 use crate::output::tell;
 use crate::shown::ShownData;
-use crate::{lock, stages, words};
+use crate::{inference_limits, lock, stages, words};
 
 const HELP: &str = "\
 Examples:
@@ -28,16 +30,14 @@ pub(crate) struct AnalyzeCommand {
     data: DataArguments,
     #[command(flatten)]
     inference: InferenceArguments,
+    /// Hold this much of the paths in memory, and the rest in temporary files
     #[arg(
         long,
         value_name = "SIZE",
         value_parser = parse_bytes,
-        help = values::with_default(
-            "Hold this much of the paths in memory, and the rest in temporary files",
-            values::show_bytes(analyze::AnalysisResources::default().memory)
-        )
+        default_value = values::show_bytes(AnalysisResources::default().memory)
     )]
-    memory: Option<u64>,
+    memory: u64,
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<AnalyzeCommand>();
@@ -52,6 +52,9 @@ impl RunnableCommand for AnalyzeCommand {
             words::analysis_line(&summary),
             shown.repeat_arguments()
         );
+        let found = Reconciliation::read(&shown.data).ok();
+        let decided = inference_limits::decided_calls(&summary, found.as_ref());
+        words::evidence_lines(&decided).iter().for_each(|line| tell!("sockcap: {line}"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -59,7 +62,7 @@ impl RunnableCommand for AnalyzeCommand {
 impl AnalyzeCommand {
     pub(crate) fn analyze_options(&self) -> analyze::Options {
         let mut options = self.inference.apply_to(analyze::Options::default());
-        options.resources.memory = self.memory.unwrap_or(options.resources.memory);
+        options.resources.memory = self.memory;
         options
     }
 }

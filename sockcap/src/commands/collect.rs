@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use registry::{ShownDefault, values};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -45,39 +46,65 @@ Examples:
   sockcap collect -d /srv/traces --listen 10.0.0.1:9712 --key collector.pem
   sockcap collect --listen 127.0.0.1:9712 --plain";
 
+/// The port to listen on unless the user names another.
+const PORT: u16 = 9712;
+
+/// The address to listen on without keys, unless the user names another.
+const LOOPBACK: &str = "127.0.0.1";
+
+/// The address of the metrics unless the user names another.
+const METRICS: &str = "127.0.0.1:9713";
+
+/// Maximum disk space of one host in bytes, unless the user sets another.
+const QUOTA_BYTES: u64 = 100 << 30;
+
+/// Maximum number of files of one host, unless the user sets another.
+const MAX_FILES: u64 = 100_000;
+
+/// Time between two tables of the hosts, unless the user sets another.
+const TABLE_INTERVAL: &str = "1m";
+
 /// Gather the logs of many hosts in one data directory
 #[derive(Debug, Parser)]
 #[command(name = "collect", after_help = HELP)]
 pub(crate) struct CollectCommand {
     #[command(flatten)]
     data: DataArguments,
-    /// The address to listen on; with --plain 127.0.0.1:9712 [default: port 9712 of all addresses]
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(
+        long,
+        value_name = "ADDR:PORT",
+        help = format!("The address to listen on; with --plain {LOOPBACK}:{PORT}"),
+        add = ShownDefault::new(format_args!("port {PORT} of all addresses"))
+    )]
     listen: Option<String>,
     #[command(flatten)]
     trust: TrustArguments,
     /// With --plain, permit other addresses than loopback as well
     #[arg(long, requires = "plain")]
     force: bool,
-    /// The list of revoked keys, which is watched for changes [default: revoked.crl next to the
-    /// key]
-    #[arg(long, value_name = "FILE", requires = "key")]
+    /// The list of revoked keys, which is watched for changes
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "key",
+        add = ShownDefault::new(format_args!("{REVOKED_FILE} next to the key"))
+    )]
     revoked: Option<PathBuf>,
     /// The maximum disk space of one host: bytes, with an optional suffix K, M or G
-    #[arg(long, value_name = "SIZE", default_value = "100G", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = values::show_bytes(QUOTA_BYTES))]
     quota: u64,
     /// The maximum number of files of one host
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", default_value_t = MAX_FILES)]
     max_files: u64,
     /// The address at which metrics for Prometheus are served, or 'none'
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9713")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = METRICS)]
     metrics: String,
     /// A host name under which the metrics may be requested, besides the address and localhost (may
     /// be given several times)
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     metrics_host: Vec<String>,
     /// How often to print the table of hosts
-    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = TABLE_INTERVAL, value_parser = parse_duration)]
     every: Duration,
 }
 
@@ -86,10 +113,10 @@ pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<CollectComma
 impl RunnableCommand for CollectCommand {
     fn run(&self) -> Result<ExitCode, CommandError> {
         let plain = self.trust.plain;
-        let listen =
-            self.listen.as_deref().unwrap_or(if plain { "127.0.0.1:9712" } else { "[::]:9712" });
+        let host = if plain { LOOPBACK } else { "[::]" };
+        let listen = self.listen.clone().unwrap_or_else(|| format!("{host}:{PORT}"));
         if plain && !self.force {
-            require_loopback(listen)?;
+            require_loopback(&listen)?;
         }
         let key = self.trust.key.as_deref().map(KeyBundle::open).transpose()?;
         let list = self.revoked.clone();
@@ -113,8 +140,8 @@ impl RunnableCommand for CollectCommand {
             let address = address.to_owned();
             move |source| CommandError::Address { address, source }
         };
-        let listener = TcpListener::bind(listen).map_err(failed(listen))?;
-        let address = listener.local_addr().map_err(failed(listen))?;
+        let listener = TcpListener::bind(&listen).map_err(failed(&listen))?;
+        let address = listener.local_addr().map_err(failed(&listen))?;
         let served = Some(self.metrics.as_str()).filter(|metrics| *metrics != "none");
         let server =
             served.map(|served| MetricsServer::bind(served).map_err(failed(served))).transpose()?;

@@ -26,6 +26,7 @@ use crate::output::{EscapingWriter, print_message};
 use crate::progress::TerminalProgress;
 use crate::stages;
 use crate::target::ResultTarget;
+use crate::tuning::OPERATIONS_PRINTED;
 
 const HELP: &str = "\
 A context is the situation in which an operation was called: its caller, the
@@ -45,6 +46,9 @@ Examples:
   sockcap contexts --format parquet -o contexts.parquet
   sockcap contexts --format dot | dot -Tsvg > tree.svg
   sockcap contexts --instrumentations 1000 --format csv -o figures8to10.csv";
+
+/// The seed of the random choice unless the user sets another.
+const SEED: u64 = 1;
 
 /// Show how much of response times the calling context decides
 #[derive(Debug, Parser)]
@@ -74,51 +78,44 @@ pub(crate) struct ContextsCommand {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print or draw at most N operations, or at most N contexts of one with --explain
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = OPERATIONS_PRINTED)]
     limit: usize,
     /// Evaluate N random partial instrumentations: what would be seen if only some operations were
     /// monitored
     #[arg(long, value_name = "N")]
     instrumentations: Option<u64>,
     /// The seed of the random choice
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "instrumentations")]
+    #[arg(long, value_name = "N", default_value_t = SEED, requires = "instrumentations")]
     seed: u64,
+    /// Contexts with fewer response times are not leaves of the timing model
     #[arg(
         long,
         value_name = "N",
-        help_heading = "Timing model",
-        help = values::with_default(
-            "Contexts with fewer response times are not leaves of the timing model",
-            ModelOptions::default().min_calls
-        )
+        default_value_t = ModelOptions::default().min_calls as u32,
+        help_heading = "Timing model"
     )]
-    min_calls: Option<u32>,
+    min_calls: u32,
+    /// Contexts with medians and interquartile ranges that differ by at most this, in interquartile
+    /// ranges, are one leaf of the timing model
     #[arg(
         long,
         value_name = "DISTANCE",
         value_parser = parse_distance,
-        help_heading = "Timing model",
-        help = values::with_default(
-            "Contexts with medians and interquartile ranges that differ by at most this, in \
-             interquartile ranges, are one leaf of the timing model",
-            ModelOptions::default().similar
-        )
+        default_value_t = ModelOptions::default().similar,
+        help_heading = "Timing model"
     )]
-    similar: Option<f64>,
+    similar: f64,
     /// Merge more contexts, until the timing model has at most N leaves
     #[arg(long, value_name = "N", help_heading = "Timing model")]
     max_leaves: Option<usize>,
+    /// Hold this much of the response times in memory, and the rest in a temporary file
     #[arg(
         long,
         value_name = "SIZE",
         value_parser = parse_bytes,
-        help = values::with_default(
-            "Hold this much of the response times in memory, and the rest in a temporary \
-             file",
-            values::show_bytes(Options::default().memory)
-        )
+        default_value = values::show_bytes(Options::default().memory)
     )]
-    memory: Option<u64>,
+    memory: u64,
 }
 
 /// An output format for other programs.
@@ -240,14 +237,13 @@ impl RunnableCommand for ContextsCommand {
 
 impl ContextsCommand {
     fn profile_options(&self) -> Options {
-        let default = Options::default();
         Options {
             by: self.by,
             spent: self.spent,
-            memory: self.memory.unwrap_or(default.memory),
+            memory: self.memory,
             model: ModelOptions {
-                min_calls: self.min_calls.map_or(default.model.min_calls, f64::from),
-                similar: self.similar.unwrap_or(default.model.similar),
+                min_calls: f64::from(self.min_calls),
+                similar: self.similar,
                 max_leaves: self.max_leaves,
             },
             instrumentations: self.instrumentations.map(|count| (count, self.seed)),

@@ -27,6 +27,7 @@ use crate::error::CommandError;
 use crate::output::{EscapingWriter, print_message};
 use crate::progress::TerminalProgress;
 use crate::target::ResultTarget;
+use crate::tuning::MUTATIONS_PRINTED;
 use html::ComparisonPageFile;
 use periods::{PeriodArguments, PeriodPair};
 
@@ -71,22 +72,32 @@ pub(crate) struct DiffCommand {
     #[arg(long, help_heading = "Categories")]
     loops: bool,
     /// The share of the reported changes that may be due to chance
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = parse_share, help_heading = "What counts as a change")]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_parser = parse_share,
+        default_value_t = Options::default().false_discoveries,
+        help_heading = "What counts as a change"
+    )]
     false_discoveries: f64,
     /// Smallest change of a time that matters, as a share of it
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = parse_share, help_heading = "What counts as a change")]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_parser = parse_share,
+        default_value_t = Options::default().least_relative,
+        help_heading = "What counts as a change"
+    )]
     min_change: f64,
+    /// Smallest change of a time that matters
     #[arg(
         long,
         value_name = "TIME",
         value_parser = parse_duration,
-        help_heading = "What counts as a change",
-        help = values::with_default(
-            "Smallest change of a time that matters",
-            values::show_nanoseconds(Options::default().least_ns as i64)
-        )
+        default_value = values::show_nanoseconds(Options::default().least_ns as i64),
+        help_heading = "What counts as a change"
     )]
-    min_time: Option<Duration>,
+    min_time: Duration,
     /// Also consider originators that lost fewer requests than their mutation gained
     #[arg(long, help_heading = "What counts as a change")]
     any_originator: bool,
@@ -117,18 +128,16 @@ pub(crate) struct DiffCommand {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print at most N mutations, or categories
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = MUTATIONS_PRINTED)]
     limit: usize,
+    /// Hold this much of the requests in memory, and the rest in a temporary file
     #[arg(
         long,
         value_name = "SIZE",
         value_parser = parse_bytes,
-        help = values::with_default(
-            "Hold this much of the requests in memory, and the rest in a temporary file",
-            values::show_bytes(MEMORY_BYTES)
-        )
+        default_value = values::show_bytes(MEMORY_BYTES)
     )]
-    memory: Option<u64>,
+    memory: u64,
 }
 
 /// An output format for other programs.
@@ -168,12 +177,11 @@ impl RunnableCommand for DiffCommand {
         let mut target = ResultTarget::try_out(path)?;
         let mut periods = PeriodPair::open_periods(&self.periods)?;
         let progress = TerminalProgress::new();
-        let memory = self.memory.unwrap_or(MEMORY_BYTES);
         let both = periods.both_periods();
         let found = compare_periods(
             both.each_ref(),
             &self.compare_options(),
-            memory,
+            self.memory,
             periods.temporary_directory(),
             &progress,
         )?;
@@ -243,7 +251,6 @@ impl DiffCommand {
     }
 
     fn compare_options(&self) -> Options {
-        let default = Options::default();
         let ablated = |step: &str| self.ablate.iter().any(|ablated| ablated == step);
         Options {
             zoom: ZoomLevel {
@@ -254,7 +261,7 @@ impl DiffCommand {
             },
             false_discoveries: self.false_discoveries,
             least_relative: self.min_change,
-            least_ns: self.min_time.map_or(default.least_ns, |time| time.as_nanos() as f64),
+            least_ns: self.min_time.as_nanos() as f64,
             one_to_many: !self.any_originator,
             paper: self.paper,
             without: Ablation {
@@ -262,7 +269,7 @@ impl DiffCommand {
                 critical_path: ablated("critical-path"),
                 blame: ablated("blame"),
             },
-            ..default
+            ..Options::default()
         }
     }
 }

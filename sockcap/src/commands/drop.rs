@@ -26,6 +26,10 @@ Examples:
   sockcap drop --rate 200 --to captured
   sockcap drop --rate 200 --queue 16 --to captured";
 
+/// Number of messages that the queue of a sniffer holds unless the user says otherwise, as in
+/// Project 5.
+const QUEUE_MESSAGES: u32 = 64;
+
 /// Drop messages like a sniffer that is too slow
 #[derive(Debug, Parser)]
 #[command(name = "drop", after_help = HELP)]
@@ -38,7 +42,12 @@ pub(crate) struct DropCommand {
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     rate: f64,
     /// How many messages can wait in the queue
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        default_value_t = QUEUE_MESSAGES
+    )]
     queue: u32,
     /// The ground truth about DIR
     #[arg(long, value_name = "FILE", requires = "truth_to")]

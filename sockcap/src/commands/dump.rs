@@ -65,12 +65,10 @@ impl RunnableCommand for DumpCommand {
                 format_utc(header.start.realtime),
                 escape_line_breaks(&header.arguments.join(" ")),
             )?;
-            // Goroutines are in logs of the injected library, which records no resources.
-            let routine = if header.resources { "task" } else { "goroutine" };
             let mut result = Ok(());
             let damage = log.for_each(|entry| {
                 if result.is_ok() {
-                    result = write_entry(&mut out, &clock, routine, &entry);
+                    result = write_entry(&mut out, &clock, &entry);
                 }
             });
             result?;
@@ -83,15 +81,10 @@ impl RunnableCommand for DumpCommand {
     }
 }
 
-/// Prints a record. `routine` is the name for the program's units of scheduling.
-fn write_entry(
-    out: &mut impl Write,
-    clock: &LogClock,
-    routine: &str,
-    entry: &LogEntry,
-) -> io::Result<()> {
+/// Prints a record.
+fn write_entry(out: &mut impl Write, clock: &LogClock, entry: &LogEntry) -> io::Result<()> {
     let thread = match entry.tid.checked_sub(goroutine::FIRST) {
-        Some(number) => format!("g{number}"),
+        Some(number) => format!("c{number}"),
         None => entry.tid.to_string(),
     };
     write!(out, "{} {thread:>7} ", format_utc(clock.realtime(entry.ticks)))?;
@@ -191,14 +184,20 @@ fn write_entry(
                 direction_verb(*direction)
             )
         }
-        LogRecord::Goroutine { number: 0, .. } => writeln!(out, "no {routine}"),
-        LogRecord::Goroutine { number, creator: 0 } => writeln!(out, "{routine} {number}"),
+        LogRecord::Goroutine { number: 0, .. } => writeln!(out, "no context"),
+        LogRecord::Goroutine { number, creator: 0 } => writeln!(out, "context {number}"),
         LogRecord::Goroutine { number, creator } => {
             let creator = creator - goroutine::FIRST;
-            writeln!(out, "{routine} {number} started by {creator}")
+            writeln!(out, "context {number} started by {creator}")
         }
-        LogRecord::Ready { number, started: true } => writeln!(out, "starts {routine} {number}"),
-        LogRecord::Ready { number, .. } => writeln!(out, "wakes {routine} {number}"),
+        LogRecord::StartedBy { number, starter } if goroutine::is_goroutine(*starter) => {
+            writeln!(out, "context {number} was started by {}", starter - goroutine::FIRST)
+        }
+        LogRecord::StartedBy { number, starter } => {
+            writeln!(out, "context {number} was started by thread {starter}")
+        }
+        LogRecord::Ready { number, started: true } => writeln!(out, "starts context {number}"),
+        LogRecord::Ready { number, .. } => writeln!(out, "wakes context {number}"),
         LogRecord::Counted { flow, direction, before: NO_POSITION, .. } => {
             writeln!(out, "counted flow {flow} {} unknown", direction_verb(*direction))
         }
@@ -279,6 +278,10 @@ fn write_entry(
             writeln!(out, " waited {} ns", clock.duration_nanoseconds(wake.duration))
         }
         LogRecord::Head(head) => heads::write_snippet(out, head),
+        LogRecord::RareWords { direction, flow, words } => {
+            let (verb, count) = (direction_verb(*direction), words.as_slice().len());
+            writeln!(out, "{verb} flow {flow} rare words {count}")
+        }
     }
 }
 

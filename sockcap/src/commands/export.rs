@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use analyze::naming::Aliases;
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use exporters::{ExportOutput, ExportSource, Exporter, ExporterSpec, RequiredStage, TraceCount};
-use registry::FlagValues;
 
-use crate::arguments::{DataArguments, InferenceArguments, SourceChoice, flags};
+use crate::arguments::completion_candidates::pattern_candidates;
+use crate::arguments::{DataArguments, InferenceArguments, SourceChoice};
 use crate::command::{RunnableCommand, Subcommand};
 use crate::error::CommandError;
 use crate::output::{count_noun, print_message, tell};
@@ -20,17 +20,23 @@ use crate::shown::ShownData;
 use crate::target::ResultTarget;
 use crate::{kinds, lock, stages};
 
-/// The argument that names the export.
-const WHAT: &str = "exported";
-
 /// Export in one format.
 #[derive(Debug)]
 struct ExportCommand {
     kind: &'static ExporterSpec,
-    flag_values: FlagValues,
+    /// The command line, which each exporter reads its flags from.
+    given: ArgMatches,
     data: DataArguments,
     source: SourceChoice,
     to: ExportDestination,
+}
+
+/// The requested export.
+#[derive(Debug, Args)]
+struct ExportChoice {
+    /// What is written
+    #[arg(value_name = "WHAT", value_parser = exporter_parser())]
+    exported: &'static ExporterSpec,
 }
 
 /// The names of nodes, and the destination of the export.
@@ -49,18 +55,27 @@ pub(super) const COMMAND: Subcommand = Subcommand { define: define_export, read:
 
 fn define_export() -> Command {
     let all = kinds::exporters();
-    let choice =
-        |kind: &&ExporterSpec| PossibleValue::new(kind.about.name).help(kind.about.summary);
-    let what = Arg::new(WHAT)
-        .value_name("WHAT")
-        .help("What is written")
-        .required(true)
-        .value_parser(PossibleValuesParser::new(all.iter().map(choice)));
-    let command = DataArguments::augment_args(Command::new("export").arg(what))
-        .args(registry::union_of_flags(&all).into_iter().map(flags::clap_argument));
+    let command = DataArguments::augment_args(ExportChoice::augment_args(Command::new("export")))
+        .args(registry::union_of_flags(&all).into_iter().map(offer_values));
     ExportDestination::augment_args(SourceChoice::augment_args(command))
         .about("Write tables, traces and patterns for other tools")
         .after_help(export_help(&all))
+}
+
+fn exporter_parser() -> impl TypedValueParser<Value = &'static ExporterSpec> {
+    let choice = |kind: &ExporterSpec| PossibleValue::new(kind.about.name).help(kind.about.summary);
+    let find = |name: String| {
+        registry::find_entry(&kinds::exporters(), &name).ok_or("there is no such export")
+    };
+    PossibleValuesParser::new(kinds::exporters().into_iter().map(choice)).try_map(find)
+}
+
+/// Adds the values that TAB offers, which are in the data directory.
+fn offer_values(flag: Arg) -> Arg {
+    match flag.get_long() {
+        Some("pattern") => flag.add(pattern_candidates()),
+        _ => flag,
+    }
 }
 
 /// The end of help: the tools that open each format, and examples.
@@ -77,12 +92,9 @@ fn read_export(
     matches: &ArgMatches,
     _program: &Command,
 ) -> Result<Box<dyn RunnableCommand>, clap::Error> {
-    let all = kinds::exporters();
-    let name = matches.get_one::<String>(WHAT).map_or("", String::as_str);
-    let missing = || clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument);
     Ok(Box::new(ExportCommand {
-        kind: registry::find_entry(&all, name).ok_or_else(missing)?,
-        flag_values: flags::given_values(matches, &registry::union_of_flags(&all))?,
+        kind: ExportChoice::from_arg_matches(matches)?.exported,
+        given: matches.clone(),
         data: DataArguments::from_arg_matches(matches)?,
         source: SourceChoice::from_arg_matches(matches)?,
         to: ExportDestination::from_arg_matches(matches)?,
@@ -113,9 +125,9 @@ impl RunnableCommand for ExportCommand {
 impl ExportCommand {
     /// The requested exporter.
     fn build_exporter(&self) -> Result<Box<dyn Exporter>, String> {
-        match registry::refusal_of_flags(&kinds::exporters(), self.kind, &self.flag_values) {
+        match registry::refusal_of_flags(&kinds::exporters(), self.kind, &self.given) {
             Some(why) => Err(why),
-            None => (self.kind.make)(&self.flag_values),
+            None => (self.kind.make)(&self.given),
         }
     }
 

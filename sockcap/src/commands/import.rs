@@ -4,16 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use importers::{ImportSummary, Importer, ImporterSpec};
 use message_trace::DataDir;
-use registry::FlagValues;
 
-use crate::arguments::{DataArguments, flags};
-use crate::command::{RunnableCommand, Subcommand, define_subcommand};
+use crate::arguments::DataArguments;
+use crate::command::{RunnableCommand, Subcommand, describe_subcommand};
 use crate::error::CommandError;
 use crate::lock;
-
 use crate::output::{count_noun, format_bytes, tell};
 use crate::progress::TerminalProgress;
 use crate::tuning::MAX_SKIPS_LISTED;
@@ -33,13 +31,19 @@ Examples:
   sockcap import strace --host web1 /tmp/trace
   sockcap import pcap --host web=web.pcap --host db=db.pcap";
 
-/// The files of one kind, and the values of its flags.
+/// The files of one kind, and the importer that its flags describe.
 #[derive(Debug)]
 struct ImportCommand {
-    kind: &'static ImporterSpec,
     files: Vec<PathBuf>,
     data: DataArguments,
-    flag_values: FlagValues,
+    importer: Box<dyn Importer>,
+}
+
+/// The files to import. Each importer has its own help for them.
+#[derive(Debug, Args)]
+struct ImportFiles {
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand { define: define_import, read: read_import };
@@ -55,18 +59,13 @@ fn define_import() -> Command {
 
 /// The subcommand of a kind.
 fn define_importer(kind: &'static ImporterSpec) -> Command {
-    let files = Arg::new(FILES)
-        .value_name("FILE")
-        .help(kind.files)
-        .num_args(1..)
-        .action(ArgAction::Append)
-        .value_parser(value_parser!(PathBuf));
-    let files = match kind.files_by {
-        None => files.required(true),
-        Some(flag) => files.required_unless_present(flag),
-    };
-    DataArguments::augment_args(define_subcommand(&kind.about).arg(files))
-        .args(kind.flags.iter().copied().map(flags::clap_argument))
+    let command = ImportFiles::augment_args(Command::new(kind.about.name));
+    let command = command.mut_arg(FILES, |files| match kind.files_by {
+        None => files.help(kind.files).required(true),
+        Some(flag) => files.help(kind.files).required_unless_present(flag),
+    });
+    let command = DataArguments::augment_args(command).args(kind.declared_flags());
+    describe_subcommand(command, &kind.about)
 }
 
 fn read_import(
@@ -76,13 +75,10 @@ fn read_import(
     let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
     let (name, below) = given.subcommand().ok_or_else(missing)?;
     let kind = registry::find_entry(&kinds::importers(), name).ok_or_else(missing)?;
-    let files = below.get_many::<PathBuf>(FILES).into_iter().flatten().cloned().collect();
-    let given = flags::given_values(below, kind.flags)?;
     Ok(Box::new(ImportCommand {
-        kind,
-        files,
+        files: ImportFiles::from_arg_matches(below)?.files,
         data: DataArguments::from_arg_matches(below)?,
-        flag_values: given,
+        importer: (kind.make)(below)?,
     }))
 }
 
@@ -90,7 +86,7 @@ impl RunnableCommand for ImportCommand {
     fn run(&self) -> Result<ExitCode, CommandError> {
         let data = self.data.data_dir();
         let _locks = lock::make_and_lock(&data)?;
-        run_importer(&*(self.kind.make)(&self.flag_values), &self.files, &data)
+        run_importer(&*self.importer, &self.files, &data)
     }
 }
 

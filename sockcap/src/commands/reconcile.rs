@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use clocks::ClockModel;
-use reconcile::InternalMessages;
+use reconcile::{InternalMessages, Options};
 use registry::values;
 
 use crate::arguments::DataArguments;
@@ -30,7 +30,12 @@ pub(crate) struct ReconcileCommand {
     #[command(flatten)]
     data: DataArguments,
     /// Merge adjacent messages of a flow and direction with pauses of up to this between them
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        default_value = values::show_nanoseconds(Options::default().fat_gap.as_nanos() as i64)
+    )]
     fat_gap: Duration,
     /// Keep what a process sends to itself, such as an event loop's wake-ups, whatever a node is;
     /// if threads are nodes, messages between them are kept anyway
@@ -39,29 +44,24 @@ pub(crate) struct ReconcileCommand {
     /// Keep connections with different names at their two ends as two, each seen at one end
     #[arg(long)]
     no_translation: bool,
+    /// Join ends with different names (due to a load balancer or a container's network between
+    /// them) if the confidence is at least this, from 0 to 1
     #[arg(
         long,
         value_name = "CONFIDENCE",
         value_parser = parse_share,
-        conflicts_with = "no_translation",
-        help = values::with_default(
-            "Join ends with different names (due to a load balancer or a container's \
-             network between them) if the confidence is at least this, from 0 to 1",
-            reconcile::Options::default().translation.unwrap_or_default()
-        )
+        default_value_t = Options::default().translation.unwrap_or_default(),
+        conflicts_with = "no_translation"
     )]
-    translation: Option<f64>,
+    translation: f64,
+    /// Hold this much of the calls and messages in memory, and the rest in temporary files
     #[arg(
         long,
         value_name = "SIZE",
         value_parser = parse_bytes,
-        help = values::with_default(
-            "Hold this much of the calls and messages in memory, and the rest in temporary \
-             files",
-            values::show_bytes(reconcile::Options::default().memory)
-        )
+        default_value = values::show_bytes(Options::default().memory)
     )]
-    memory: Option<u64>,
+    memory: u64,
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand::with_arguments::<ReconcileCommand>();
@@ -88,18 +88,17 @@ impl RunnableCommand for ReconcileCommand {
 }
 
 impl ReconcileCommand {
-    pub(crate) fn reconcile_options(&self) -> reconcile::Options {
-        let default = reconcile::Options::default();
-        reconcile::Options {
+    pub(crate) fn reconcile_options(&self) -> Options {
+        Options {
             fat_gap: self.fat_gap,
             internal: if self.keep_internal {
                 InternalMessages::Kept
             } else {
                 InternalMessages::LeftOut
             },
-            translation: self.translation.or(default.translation).filter(|_| !self.no_translation),
-            memory: self.memory.unwrap_or(default.memory),
-            ..default
+            translation: Some(self.translation).filter(|_| !self.no_translation),
+            memory: self.memory,
+            ..Options::default()
         }
     }
 }

@@ -122,11 +122,22 @@ impl RunnableCommand for RecordCommand {
         let (data, directory) = make_directory(self)?;
         let began = kernel_time();
         let recording = begin_recording(&data)?;
-        let status = run_under(&library, &directory, self, recording, injected.as_deref())?;
+        let (variables, injected) = (self.library_variables()?, injected.as_deref());
+        let status = run_under(&library, &directory, self, (recording, variables), injected)?;
         end_recording(&data, began, recording, self, is_unseen, Some(status));
         // A shell reports a signal in the same way.
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
         Ok(ExitCode::from(code as u8))
+    }
+}
+
+impl RecordCommand {
+    /// The variables for the library, with the key of this recording.
+    fn library_variables(&self) -> Result<Vec<(&'static str, String)>, CommandError> {
+        let words = recording::word_variable(self.library.no_words);
+        let mut variables = self.library.library_variables();
+        variables.push(words.map_err(CommandError::Random)?);
+        Ok(variables)
     }
 }
 
@@ -142,7 +153,7 @@ fn record_running(arguments: &RecordCommand, library: &Path) -> Result<ExitCode,
         directory: &directory,
         library,
         recording,
-        options: arguments.library.library_variables(),
+        options: arguments.library_variables()?,
     })?;
     end_recording(&data, began, recording, arguments, false, None);
     Ok(ExitCode::SUCCESS)
@@ -230,7 +241,7 @@ fn run_under(
     library: &Path,
     directory: &Path,
     arguments: &RecordCommand,
-    recording: RecordingId,
+    (recording, variables): (RecordingId, Vec<(&'static str, String)>),
     injected: Option<&Path>,
 ) -> Result<ExitStatus, CommandError> {
     let (program, rest) =
@@ -239,7 +250,7 @@ fn run_under(
     let mut command = Command::new(&program);
     command.args(rest).env("LD_PRELOAD", preload_value(library)).env("SOCKCAP_DIR", directory);
     command.env(recording::VARIABLE, recording.to_string());
-    command.envs(arguments.library.library_variables());
+    command.envs(variables);
     // Everything that is recorded together uses one host name, whatever sets it.
     let host = arguments.host.clone().unwrap_or_else(own_host_name);
     command.env(HOST_VARIABLE, &host);

@@ -28,7 +28,7 @@ use crate::output::tell;
 use crate::report_meta::{build_meta, rest_of_patterns};
 use crate::shown::ShownData;
 use crate::target::ResultTarget;
-use crate::tuning::MAX_PATTERNS_SHOWN;
+use crate::tuning::{MAX_PATTERNS_SHOWN, PATTERNS_PRINTED};
 use crate::{output, page, progress, stages};
 
 const HELP: &str = "\
@@ -87,13 +87,19 @@ pub(crate) struct ReportCommand {
     #[arg(long)]
     pub(crate) json: bool,
     /// The key to rank the patterns by
-    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key_parser(), hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "KEY",
+        default_value_t,
+        value_parser = sort_key_parser(),
+        hide_possible_values = true
+    )]
     pub(crate) sort: SortKey,
     /// Print at most N patterns, nodes or hops (the HTML page has up to 10000)
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = PATTERNS_PRINTED)]
     pub(crate) limit: usize,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, value_name = "WHEN", default_value_t)]
     color: clap::ColorChoice,
     #[command(flatten)]
     filter: FilterArguments,

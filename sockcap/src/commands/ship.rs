@@ -32,6 +32,12 @@ Examples:
   sockcap ship --to collector.example:9712 --key web1.pem --once
   sockcap ship --to 127.0.0.1:9712 --plain --limit 500K --remove-shipped";
 
+/// Time between two looks for new records, unless the user sets another.
+const INTERVAL: &str = "1s";
+
+/// Time without any progress after which `--once` fails, unless the user sets another.
+const PATIENCE: &str = "5m";
+
 /// Send a host's logs to a collector
 #[derive(Debug, Parser)]
 #[command(name = "ship", after_help = HELP)]
@@ -64,10 +70,10 @@ pub(crate) struct ShipCommand {
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     limit: Option<u64>,
     /// How often to look for new records
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = INTERVAL, value_parser = parse_duration)]
     interval: Duration,
     /// With --once: fail if nothing could be sent for this long
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = PATIENCE, value_parser = parse_duration)]
     patience: Duration,
 }
 

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
 use clap::Parser;
-use registry::values;
+use registry::ShownDefault;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,15 +53,19 @@ pub(crate) struct ViewCommand {
     #[command(flatten)]
     source: SourceChoice,
     /// The key to rank the patterns by at first
-    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key_parser(), hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "KEY",
+        default_value_t,
+        value_parser = sort_key_parser(),
+        hide_possible_values = true
+    )]
     sort: SortKey,
+    /// The port to serve at; 0 for any free one
     #[arg(
         long,
         value_name = "PORT",
-        help = values::with_default(
-            "The port to serve at; 0 for any free one",
-            format_args!("{PORT}, or any if that is taken")
-        )
+        add = ShownDefault::new(format_args!("{PORT}, or any if that is taken"))
     )]
     port: Option<u16>,
     /// Do not open the browser

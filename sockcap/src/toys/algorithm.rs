@@ -2,26 +2,31 @@
 
 use std::time::Duration;
 
-use analyze::infer::{AlgorithmEntry, AlgorithmSpec, Inference, InferenceInput, Links};
-use registry::{EntryHelp, Flag, Spec, values};
+use analyze::Options;
+use analyze::infer::{
+    AlgorithmEntry, AlgorithmFlags, AlgorithmSpec, Inference, InferenceInput, Links, read_flags,
+};
+use clap::Args;
+use registry::{EntryHelp, Spec, values};
 
-static GROWN_UP: Flag<Duration> = Flag::text(
-    "grown-up",
-    "TIME",
-    values::parse_duration,
-    "How long a window is for those who use it",
-);
+#[derive(Debug, Args)]
+struct ToyFlags {
+    /// How long a window is for those who use it
+    #[arg(long, value_name = "TIME", value_parser = values::parse_duration)]
+    grown_up: Option<Duration>,
+}
+
+impl AlgorithmFlags for ToyFlags {
+    fn apply_to(&self, options: &mut Options) {
+        let chosen = self.grown_up.map(|span| span.as_nanos() as i64);
+        options.window = chosen.unwrap_or(options.window);
+    }
+}
 
 pub(crate) static ENTRY: AlgorithmSpec = Spec {
     about: EntryHelp { name: "toy", summary: "nothing causes anything", ..EntryHelp::NOTHING },
-    flags: &[&GROWN_UP],
-    entry: AlgorithmEntry {
-        apply: |given, options| {
-            let chosen = given.get(&GROWN_UP).map(|span| span.as_nanos() as i64);
-            options.window = chosen.unwrap_or(options.window);
-        },
-        begin: || Box::new(ToyAlgorithm),
-    },
+    flags: ToyFlags::augment_args,
+    entry: AlgorithmEntry { read_flags: read_flags::<ToyFlags>, begin: || Box::new(ToyAlgorithm) },
 };
 
 struct ToyAlgorithm;

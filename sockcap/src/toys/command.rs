@@ -12,6 +12,9 @@ const HELP: &str = "\
 Examples:
   sockcap toy hop --times 3";
 
+/// How often the word is written unless the user says otherwise.
+const TIMES: usize = 1;
+
 /// Write a word a few times
 #[derive(Debug, Parser)]
 #[command(name = "toy", after_help = HELP)]
@@ -22,7 +25,7 @@ struct ToyCommand {
     #[command(flatten)]
     data: DataArguments,
     /// How often it is written
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = TIMES)]
     times: usize,
 }
 

@@ -1,20 +1,28 @@
 //! An exporter that draws the number of messages.
 
+use clap::{Args, FromArgMatches};
 use exporters::{
     Error, ExportOutput, ExportSource, Exporter, ExporterEntry, ExporterSpec, RequiredStage,
     TraceCount,
 };
 use message_trace::MessageTrace;
-use registry::{EntryHelp, Flag, FlagChoice, Spec, values};
+use registry::{EntryHelp, Refusal, ShownDefault, Spec};
 
-static COLOUR: Flag<String> = Flag::one_of(
-    "colour",
-    "WHICH",
-    || ["red", "green"].map(FlagChoice::without_help).to_vec(),
-    values::parse_text,
-    "Of toy: the colour [default: red]",
-)
-.refused("--colour is for toys only");
+/// The colour of a drawing, unless the user chooses another.
+const COLOUR: &str = "red";
+
+#[derive(Args)]
+struct ToyFlags {
+    /// Of toy: the colour
+    #[arg(
+        long,
+        value_name = "WHICH",
+        value_parser = [COLOUR, "green"],
+        add = ShownDefault::new(COLOUR),
+        add = Refusal("--colour is for toys only")
+    )]
+    colour: Option<String>,
+}
 
 pub(crate) static KIND: ExporterSpec = Spec {
     about: EntryHelp {
@@ -23,11 +31,12 @@ pub(crate) static KIND: ExporterSpec = Spec {
         examples: &["sockcap export toy --colour green"],
         ..EntryHelp::NOTHING
     },
-    flags: &[&COLOUR],
+    flags: ToyFlags::augment_args,
     entry: ExporterEntry {
         opened_by: "Crayons",
         make: |given| {
-            let colour = given.get(&COLOUR).unwrap_or_else(|| "red".to_owned());
+            let flags = ToyFlags::from_arg_matches(given).map_err(|error| error.to_string())?;
+            let colour = flags.colour.unwrap_or_else(|| COLOUR.to_owned());
             Ok(Box::new(ToyExporter { colour }))
         },
     },

@@ -3,15 +3,27 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::{Args, FromArgMatches};
 use importers::{
     Error, ImportSummary, Importer, ImporterEntry, ImporterSpec, MessageImporter, TimeUnit,
 };
 use message_trace::{DataDir, Progress};
-use registry::{EntryHelp, Flag, Spec, values};
+use registry::{EntryHelp, Spec, values};
 
-static LATE_BY: Flag<Duration> =
-    Flag::text("late-by", "TIME", values::parse_duration, "How long a message takes")
-        .default("1ms");
+/// How long a message takes, unless the user sets another time.
+const LATE_BY: &str = "1ms";
+
+#[derive(Args)]
+struct ToyFlags {
+    /// How long a message takes
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = values::parse_duration,
+        default_value = LATE_BY
+    )]
+    late_by: Duration,
+}
 
 pub(crate) static KIND: ImporterSpec = Spec {
     about: EntryHelp {
@@ -21,15 +33,19 @@ pub(crate) static KIND: ImporterSpec = Spec {
         examples: &["sockcap import toy pairs.txt"],
         ..EntryHelp::NOTHING
     },
-    flags: &[&LATE_BY],
+    flags: ToyFlags::augment_args,
     entry: ImporterEntry {
         files: "The file",
         files_by: None,
-        make: |given| Box::new(ToyImporter { late_by: given.get(&LATE_BY).unwrap_or_default() }),
+        make: |given| {
+            let ToyFlags { late_by } = ToyFlags::from_arg_matches(given)?;
+            Ok(Box::new(ToyImporter { late_by }))
+        },
         fuzz: |bytes| drop(pairs_table(&String::from_utf8_lossy(bytes), Duration::ZERO)),
     },
 };
 
+#[derive(Debug)]
 struct ToyImporter {
     late_by: Duration,
 }

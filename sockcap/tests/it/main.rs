@@ -11,6 +11,7 @@ mod bombs;
 mod diff;
 mod documentation;
 mod escapes;
+mod evidence;
 mod help;
 mod hostile;
 mod import;

@@ -18,6 +18,7 @@ const LAYERS: &[&str] = &[
     "log",
     "flows",
     "hooks",
+    "runtimes",
     "exports",
 ];
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use crate::capture::{program_path, run_successfully};
@@ -102,6 +102,43 @@ impl TestCollector {
     /// Waits until it has exactly these logs of a host.
     pub fn wait_for(&self, host: &LabHost, expected: &BTreeMap<String, Vec<u8>>) {
         wait_until("all is gathered", || self.gathered_logs(host) == *expected);
+    }
+}
+
+/// A collector on the loopback interface, without keys or encryption. It ends with this value.
+pub struct PlainCollector {
+    process: Child,
+    /// The address that it listens on.
+    pub address: String,
+    /// The data directory that it gathers logs into.
+    pub data: PathBuf,
+}
+
+impl PlainCollector {
+    /// Starts one that gathers into a directory below `directory`, and waits until it listens.
+    pub fn start_in(directory: &Path) -> PlainCollector {
+        fs::create_dir_all(directory).expect("a directory");
+        let (data, printed) = (directory.join("gathered"), directory.join("collector.printed"));
+        let process = Command::new(sockcap_program())
+            .args(["collect", "--plain", "--listen", "127.0.0.1:0", "--metrics", "none", "-d"])
+            .arg(&data)
+            .stderr(fs::File::create(&printed).expect("a file"))
+            .spawn()
+            .expect("a collector");
+        let address = || {
+            let text = fs::read_to_string(&printed).unwrap_or_default();
+            let found = text.split(' ').find(|word| word.starts_with("127.0.0.1:"));
+            found.map(str::to_owned)
+        };
+        wait_until("it listens", || address().is_some());
+        PlainCollector { process, address: address().unwrap_or_default(), data }
+    }
+}
+
+impl Drop for PlainCollector {
+    fn drop(&mut self) {
+        let _ended = self.process.kill();
+        let _status = self.process.wait();
     }
 }
 

@@ -51,14 +51,17 @@ impl StracedRecording {
     pub fn under_strace(&mut self, command: &Command) -> Command {
         let output = self.recording.file_path(&format!("trace-{}", self.traces.len()));
         self.traces.push(output.clone());
-        match &self.options {
+        let mut command = match &self.options {
             Some(options) => strace::strace_with_options(
                 command,
                 &options.iter().map(String::as_str).collect::<Vec<_>>(),
                 &output,
             ),
             None => strace::strace_command(command, &output),
-        }
+        };
+        // strace names threads, and not what runs on them.
+        command.env("SOCKCAP_RUNTIMES", "0");
+        command
     }
 
     /// Runs a command that must succeed, and returns what it printed.

@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use crate::calls::MessageId;
 use crate::tuning::calls::likelihood::{
     CLASSES_PER_E_FOLD, CLEAR_ODDS, CLEAR_PER_EXCEPTION, MAX_ITERATIONS, MIN_CALLS,
     MIN_CALLS_OF_KIND, MIN_CLEAR, MIN_FREQUENT, NEIGHBOURS, SHARED_MISPAIRING, SHORTEST, SWEEPS,
@@ -19,8 +20,8 @@ use rustc_hash::FxHashMap;
 /// A call, as one of its ends saw it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObservedCall {
-    pub(super) request: u32,
-    pub(super) answer: u32,
+    pub(super) request: MessageId,
+    pub(super) answer: MessageId,
     /// Times of the request and the response, by one clock, in nanoseconds.
     pub(super) asked: i64,
     pub(super) answered: i64,

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{DataDir, MessageTrace, PathError};
+use message_trace::{DataDir, FlowId, MessageTrace, PathError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::Calls;
@@ -46,7 +46,7 @@ impl LateResponses {
             let (trace, first, own) = (&batch.trace, batch.first, batch.own.clone());
             let calls = Calls::from_trace(trace);
             let mut after_batch = FxHashSet::default();
-            for call in 0..calls.len() {
+            for call in calls.iter() {
                 match (calls.request(call), calls.response(call)) {
                     (Some(request), Some(response))
                         if own.contains(&request) && response >= own.end =>
@@ -109,14 +109,14 @@ impl LateResponses {
 /// Open requests, the earliest first, by flow and, if there is one, call id.
 #[derive(Default)]
 struct UnansweredRequests {
-    requests: FxHashMap<(i64, Option<Box<str>>), VecDeque<u64>>,
+    requests: FxHashMap<(FlowId, Option<Box<str>>), VecDeque<u64>>,
     count: usize,
 }
 
 impl UnansweredRequests {
     /// Returns the key that the request and the response of a call share. Without ids the turns of
     /// a flow decide, if it has as many responses as requests.
-    fn request_key(trace: &MessageTrace, row: usize) -> Option<(i64, Option<Box<str>>)> {
+    fn request_key(trace: &MessageTrace, row: usize) -> Option<(FlowId, Option<Box<str>>)> {
         let (flow, id) = (trace.flow(row), trace.call_id(row));
         let is_uneven =
             || trace.beyond.uneven.as_ref().is_some_and(|uneven| uneven.contains(&flow));

@@ -4,7 +4,7 @@
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
-use super::super::{Calls, LikelyParents};
+use super::super::{CallId, Calls, LikelyParents};
 
 /// The call with which a trace begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,36 +32,36 @@ impl TraceRoots {
     ) -> TraceRoots {
         const ON_WALK: u8 = 1;
         const DONE: u8 = 2;
-        let root_itself = |call: usize| {
+        let root_itself = |call: CallId| {
             let row = calls.earliest_row(call);
             TraceRoot { call: first + row as u64, time: trace.message(row).sort_time() }
         };
-        let mut roots: Vec<TraceRoot> = (0..calls.len()).map(root_itself).collect();
+        let mut roots: Vec<TraceRoot> = calls.iter().map(root_itself).collect();
         let (mut state, mut cut) = (vec![0u8; calls.len()], vec![false; calls.len()]);
-        let mut walk: Vec<usize> = Vec::new();
-        for call in 0..calls.len() {
+        let mut walk: Vec<CallId> = Vec::new();
+        for call in calls.iter() {
             let mut at = call;
             let root = loop {
-                if state[at] == DONE {
-                    break roots[at];
+                if state[at.index()] == DONE {
+                    break roots[at.index()];
                 }
-                if let Some(root) = known.get(&roots[at].call) {
+                if let Some(root) = known.get(&roots[at.index()].call) {
                     walk.push(at);
                     break *root;
                 }
-                state[at] = ON_WALK;
+                state[at.index()] = ON_WALK;
                 walk.push(at);
                 match parents.of_call(at).and_then(|parent| parent.call) {
-                    Some(parent) if state[parent] != ON_WALK => at = parent,
+                    Some(parent) if state[parent.index()] != ON_WALK => at = parent,
                     Some(_) => {
-                        cut[at] = true;
-                        break roots[at];
+                        cut[at.index()] = true;
+                        break roots[at.index()];
                     }
-                    None => break roots[at],
+                    None => break roots[at.index()],
                 }
             };
             for call in walk.drain(..) {
-                (roots[call], state[call]) = (root, DONE);
+                (roots[call.index()], state[call.index()]) = (root, DONE);
             }
         }
         TraceRoots { roots, cut }

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::events::{ServiceEvent, events};
-use super::service::Service;
+use super::service::{RequestId, Service};
 use crate::tuning::auto::services::afterwards::{
     FOLLOWED_SHARE, MAX_CHANCE, MAX_GROWTH, MIN_CALLS, MIN_CALLS_BY_THREAD, MIN_DENSITY,
     ROOM_FACTOR, WITHIN_SHARE,
@@ -48,7 +48,7 @@ struct IdleTimes {
 /// Collects the idle times of a service; `by_thread`: of each thread separately.
 fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
     let mut all: FxHashMap<u32, ActivityState> = FxHashMap::default();
-    let receiver = |request: u32| match service.request_threads.get(request as usize) {
+    let receiver = |request: RequestId| match service.request_threads.get(request.index()) {
         Some([receiver, _]) if by_thread => *receiver,
         _ => 0,
     };
@@ -70,7 +70,7 @@ fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
                     all.entry(receiver(request)).or_default();
                 *open = open.saturating_sub(1);
                 // The end of an abandoned request is not known.
-                let is_answered = service.requests[request as usize].end <= time;
+                let is_answered = service.requests[request.index()].end <= time;
                 (*answered, *made) = (is_answered.then_some(time), 0);
             }
             ServiceEvent::Call(call) => {
@@ -80,7 +80,7 @@ fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
                     continue;
                 };
                 let Some(answer) = doing.answered.filter(|_| doing.open == 0) else { continue };
-                found.calls.push((time.saturating_sub(answer), service.calls[call as usize].kind));
+                found.calls.push((time.saturating_sub(answer), service.calls[call.index()].kind));
                 found.followed += usize::from(doing.made == 0);
                 doing.made += 1;
             }
@@ -149,7 +149,7 @@ fn come_with_time(mut windows: Vec<(i64, usize)>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::NodeSpan;
+    use crate::infer::auto::service::{MadeCallId, NodeSpan};
 
     const MS: i64 = 1_000_000;
 
@@ -195,10 +195,12 @@ mod tests {
     fn a_request_is_open_until_its_response_is_sent() {
         let mut service = service(|_| vec![15 * MS]);
         service.answering = vec![6 * MS; service.requests.len()];
-        assert!(service.covers(3, 3) && service.closed_at(3) == service.requests[3].end + 6 * MS);
+        let (request, call) = (RequestId::from_index(3), MadeCallId::from_index(3));
+        let closed = service.requests[3].end + 6 * MS;
+        assert!(service.covers(request, call) && service.closed_at(request) == closed);
         assert_eq!(find_post_reply_work(&service, false).linger, 0);
         service.answering = vec![4 * MS; service.requests.len()];
-        assert!(!service.covers(3, 3));
+        assert!(!service.covers(request, call));
         assert_eq!(
             find_post_reply_work(&service, false).linger,
             3 * MS / 2,

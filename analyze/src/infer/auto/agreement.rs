@@ -6,9 +6,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::events::ServiceEvent;
-use super::service::Service;
+use super::service::{MadeCallId, RequestId, Service};
 use crate::tuning::auto::learning::agreement::{
     CLASSES, LEFT_ALONE, MAX_OTHERS, MIN_CALLS, OWN_WEIGHT, PRIOR_CALLS, WORSE_NATS,
 };
@@ -34,7 +33,7 @@ impl RestartConsensus {
     pub(super) fn from_assignments(
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        found: &[(f64, &[u32])],
+        found: &[(f64, &[Option<RequestId>])],
     ) -> RestartConsensus {
         let all = worth(service, events, found, |_| 0).remove(&0).unwrap_or([1.0; CLASSES]);
         RestartConsensus { all, of_kinds: FxHashMap::default() }
@@ -46,9 +45,9 @@ impl RestartConsensus {
         self,
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        found: &[(f64, &[u32])],
+        found: &[(f64, &[Option<RequestId>])],
     ) -> RestartConsensus {
-        let kind = |call: u32| service.calls[call as usize].kind;
+        let kind = |call: MadeCallId| service.calls[call.index()].kind;
         RestartConsensus { of_kinds: worth(service, events, found, kind), ..self }
     }
 
@@ -64,12 +63,12 @@ impl RestartConsensus {
         &self,
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        shares: &mut [Vec<(u32, f64)>],
+        shares: &mut [Vec<(Option<RequestId>, f64)>],
     ) {
         candidates(service, events, |call, possible| {
-            let kind = service.calls[call as usize].kind;
+            let kind = service.calls[call.index()].kind;
             let worth = self.worth(kind, class(possible.len()));
-            let shares = &mut shares[call as usize];
+            let shares = &mut shares[call.index()];
             if worth > LEFT_ALONE || possible.len() < 2 || shares.is_empty() {
                 return;
             }
@@ -79,14 +78,15 @@ impl RestartConsensus {
             let mut given = 0;
             let part = (1.0 - worth) / spread as f64;
             shares.sort_by(|one, other| other.1.total_cmp(&one.1));
-            for (_, share) in shares.iter_mut().filter(|(request, _)| *request != NONE).take(spread)
+            for (_, share) in
+                shares.iter_mut().filter(|(request, _)| request.is_some()).take(spread)
             {
                 *share += part;
                 given += 1;
             }
             for request in possible.iter().rev() {
-                if given < spread && !shares.iter().any(|(known, _)| known == request) {
-                    shares.push((*request, part));
+                if given < spread && !shares.iter().any(|(known, _)| *known == Some(*request)) {
+                    shares.push((Some(*request), part));
                     given += 1;
                 }
             }
@@ -99,8 +99,8 @@ impl RestartConsensus {
 fn worth(
     service: &Service,
     events: &[(i64, ServiceEvent)],
-    found: &[(f64, &[u32])],
-    key: impl Fn(u32) -> u32,
+    found: &[(f64, &[Option<RequestId>])],
+    key: impl Fn(MadeCallId) -> u32,
 ) -> FxHashMap<u32, [f64; CLASSES]> {
     let mut seen: FxHashMap<u32, [[f64; 2]; CLASSES]> = FxHashMap::default();
     let Some(((best_fit, best), others)) = found.split_first() else {
@@ -111,12 +111,12 @@ fn worth(
         others.iter().map(|(fit, _)| ((fit - best_fit) / calls / WORSE_NATS).exp()).collect();
     let total: f64 = OWN_WEIGHT + weights.iter().sum::<f64>();
     candidates(service, events, |call, possible| {
-        let owner = best[call as usize];
-        if owner == NONE {
+        let owner = best[call.index()];
+        if owner.is_none() {
             return;
         }
         let same =
-            others.iter().zip(&weights).filter(|((_, other), _)| other[call as usize] == owner);
+            others.iter().zip(&weights).filter(|((_, other), _)| other[call.index()] == owner);
         let seen = seen.entry(key(call)).or_insert([[PRIOR_CALLS; 2]; CLASSES]);
         let seen = &mut seen[class(possible.len())];
         seen[0] += 1.0;
@@ -141,21 +141,21 @@ fn worth(
 pub(super) fn candidates(
     service: &Service,
     events: &[(i64, ServiceEvent)],
-    mut each: impl FnMut(u32, &[u32]),
+    mut each: impl FnMut(MadeCallId, &[RequestId]),
 ) {
-    let mut open: Vec<u32> = Vec::new();
-    let mut possible: Vec<u32> = Vec::new();
+    let mut open: Vec<RequestId> = Vec::new();
+    let mut possible: Vec<RequestId> = Vec::new();
     for (_, event) in events {
         match event {
             ServiceEvent::Receipt(request) => open.push(*request),
             ServiceEvent::Answer(_) => {}
             ServiceEvent::Reply(request) => open.retain(|open| open != request),
             ServiceEvent::Call(call) => {
-                let bound = service.bound_request(*call);
+                let bound = service.bound_request(*call).filter(|bound| open.contains(bound));
                 possible.clear();
-                match open.contains(&bound) {
-                    true => possible.push(bound),
-                    false => possible
+                match bound {
+                    Some(bound) => possible.push(bound),
+                    None => possible
                         .extend(open.iter().filter(|request| service.covers(**request, *call))),
                 }
                 each(*call, &possible);
@@ -173,6 +173,7 @@ mod tests {
     use super::*;
     use crate::infer::auto::events::events;
     use crate::infer::auto::service::NodeSpan;
+    use crate::infer::auto::tests::requests;
 
     /// Pairs of requests that are open together, each with a call.
     fn service() -> Service {
@@ -187,11 +188,10 @@ mod tests {
 
     #[test]
     fn disagreement_of_restarts_lowers_probabilities() {
-        let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
+        let (service, best) = (service(), requests(0..100));
         let events = events(&service);
         // An alternative with the same log-likelihood exchanges the requests of every second pair.
-        let other: Vec<u32> =
-            (0..100).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
+        let other = requests((0..100).map(|call| if call % 4 < 2 { call ^ 1 } else { call }));
         let found = |fit: f64| {
             RestartConsensus::from_assignments(
                 &service,
@@ -205,10 +205,11 @@ mod tests {
         assert!((found(-1000.0).all[1] - worth).abs() < 1e-9, "{:?}", found(-1000.0));
         // An assignment with a far lower log-likelihood has little weight.
         assert!(found(-1600.0).all[1] > 0.99);
-        let mut shares: Vec<Vec<(u32, f64)>> =
+        let mut shares: Vec<Vec<(Option<RequestId>, f64)>> =
             best.iter().map(|request| vec![(*request, 1.0)]).collect();
         found(-1000.0).calibrate_shares(&service, &events, &mut shares);
-        let of = |call: usize, request: u32| {
+        let of = |call: usize, request: usize| {
+            let request = Some(RequestId::from_index(request));
             shares[call].iter().find(|(of, _)| *of == request).map_or(0.0, |(_, share)| *share)
         };
         assert!((of(0, 0) - (worth + (1.0 - worth) / 2.0)).abs() < 1e-9, "{:?}", shares[0]);
@@ -217,14 +218,14 @@ mod tests {
 
     #[test]
     fn agreement_of_restarts_keeps_probabilities() {
-        let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
+        let (service, best) = (service(), requests(0..100));
         let events = events(&service);
         let agreement = RestartConsensus::from_assignments(
             &service,
             &events,
             &[(-1000.0, &best), (-1001.0, &best)],
         );
-        let mut shares: Vec<Vec<(u32, f64)>> =
+        let mut shares: Vec<Vec<(Option<RequestId>, f64)>> =
             best.iter().map(|request| vec![(*request, 0.9)]).collect();
         agreement.calibrate_shares(&service, &events, &mut shares);
         assert!(shares.iter().zip(&best).all(|(shares, request)| shares == &[(*request, 0.9)]));

@@ -2,24 +2,23 @@
 
 use std::ops::Range;
 
-use super::NONE;
+use super::service::RequestId;
 
 /// The assignment of a service's calls to its requests.
 #[derive(Debug, Default)]
 pub(super) struct Assignment {
-    /// The request of each call in the best hypothesis; [`NONE`] if the call was made for no
-    /// request.
-    pub(super) request_of_call: Vec<u32>,
-    /// For each call its possible requests, including [`NONE`], with their probabilities; filled
+    /// The request of each call in the best hypothesis; `None` if the call was made for no request.
+    pub(super) request_of_call: Vec<Option<RequestId>>,
+    /// For each call its possible requests, `None` for no request, with their probabilities; filled
     /// only on request.
-    pub(super) shares: Vec<Vec<(u32, f64)>>,
+    pub(super) shares: Vec<Vec<(Option<RequestId>, f64)>>,
 }
 
 impl Assignment {
     /// An assignment of these calls before anything is known.
-    pub(super) fn unassigned(calls: Range<u32>, with_shares: bool) -> Assignment {
+    pub(super) fn unassigned(calls: Range<usize>, with_shares: bool) -> Assignment {
         let shares = if with_shares { vec![Vec::new(); calls.len()] } else { Vec::new() };
-        Assignment { request_of_call: vec![NONE; calls.len()], shares }
+        Assignment { request_of_call: vec![None; calls.len()], shares }
     }
 
     /// Makes the request of the best hypothesis the likeliest one of each call that `is_meant`, if
@@ -45,12 +44,14 @@ mod tests {
 
     #[test]
     fn the_best_hypothesis_is_preferred_for_the_selected_calls() {
-        let shares = vec![(4, 0.3), (7, 0.5), (NONE, 0.2)];
-        let mut found = Assignment { request_of_call: vec![4, 4, 9], shares: vec![shares; 3] };
+        let [four, seven, nine] = [4, 7, 9].map(|request| Some(RequestId::from_index(request)));
+        let shares = vec![(four, 0.3), (seven, 0.5), (None, 0.2)];
+        let mut found =
+            Assignment { request_of_call: vec![four, four, nine], shares: vec![shares; 3] };
         found.prefer_best(|call| call != 1);
-        assert_eq!(found.shares[0], [(4, 0.5), (7, 0.3), (NONE, 0.2)]);
+        assert_eq!(found.shares[0], [(four, 0.5), (seven, 0.3), (None, 0.2)]);
         for call in [1, 2] {
-            assert_eq!(found.shares[call], [(4, 0.3), (7, 0.5), (NONE, 0.2)], "{call}");
+            assert_eq!(found.shares[call], [(four, 0.3), (seven, 0.5), (None, 0.2)], "{call}");
         }
     }
 }

@@ -3,7 +3,6 @@
 //! with the one that has the best log-likelihood after some EM iterations. Restarts run on all
 //! processors.
 
-use super::NONE;
 use super::agreement::RestartConsensus;
 use super::connections::ConnectionEvidence;
 use super::correlate;
@@ -13,7 +12,7 @@ use super::first_assignments::{InitialRule, assign_by_rule, solo_requests};
 use super::learn::learn;
 use super::learner::EmStep;
 use super::model::{BackgroundAssumption, ServiceModel};
-use super::service::Service;
+use super::service::{RequestId, Service};
 use super::shapes::Shapes;
 use super::sizes::SizeEvidence;
 use super::waits;
@@ -32,8 +31,8 @@ pub(super) struct RestartResults {
     agreement: RestartConsensus,
     /// The final assignments, each with its log-likelihood in nats, and the final assignment of the
     /// restart that does not assume FIFO order.
-    all: Vec<(f64, Vec<u32>)>,
-    free: Option<Vec<u32>>,
+    all: Vec<(f64, Vec<Option<RequestId>>)>,
+    free: Option<Vec<Option<RequestId>>>,
     /// The part of the service that the restarts ran on.
     sample: Service,
     events: Vec<(i64, ServiceEvent)>,
@@ -47,8 +46,8 @@ struct RestartTrial {
     /// event loop is FIFO.
     choice: Option<InitialRule>,
     /// The requests of the calls in the initial assignment, and now.
-    first: Vec<u32>,
-    request_of_call: Vec<u32>,
+    first: Vec<Option<RequestId>>,
+    request_of_call: Vec<Option<RequestId>>,
     shapes: Shapes,
 }
 
@@ -56,8 +55,8 @@ struct RestartTrial {
 struct ScoredRestart {
     /// Log-likelihood in nats.
     log_likelihood: f64,
-    first: Vec<u32>,
-    request_of_call: Vec<u32>,
+    first: Vec<Option<RequestId>>,
+    request_of_call: Vec<Option<RequestId>>,
     model: ServiceModel,
     shapes: Shapes,
     /// Whether the initial assignment was kept since it has the better log-likelihood.
@@ -69,8 +68,8 @@ struct ScoredRestart {
 struct FinishedIteration {
     in_turn: bool,
     background: BackgroundAssumption,
-    request_of_call: Vec<u32>,
-    next: Vec<u32>,
+    request_of_call: Vec<Option<RequestId>>,
+    next: Vec<Option<RequestId>>,
     shapes: Shapes,
 }
 
@@ -115,7 +114,7 @@ pub(super) fn run_restarts(
         }
     }
     all.sort_by(|one, other| other.log_likelihood.total_cmp(&one.log_likelihood));
-    let fits: Vec<(f64, Vec<u32>)> =
+    let fits: Vec<(f64, Vec<Option<RequestId>>)> =
         all.iter().map(|one| (one.log_likelihood, one.request_of_call.clone())).collect();
     let agreement = RestartConsensus::from_assignments(
         &part,
@@ -138,10 +137,10 @@ pub(super) fn run_restarts(
 /// Votes of the restarts: one each, and for the restart without the FIFO assumption as many as for
 /// all others together, as if it had the best log-likelihood.
 fn votes_of_restarts<'a>(
-    all: &'a [(f64, Vec<u32>)],
-    free: Option<&'a [u32]>,
-) -> Vec<(f64, &'a [u32])> {
-    let mut votes: Vec<(f64, &[u32])> =
+    all: &'a [(f64, Vec<Option<RequestId>>)],
+    free: Option<&'a [Option<RequestId>]>,
+) -> Vec<(f64, &'a [Option<RequestId>])> {
+    let mut votes: Vec<(f64, &[Option<RequestId>])> =
         all.iter().map(|(fit, owner)| (*fit, owner.as_slice())).collect();
     if let (Some((fit, _)), Some(free)) = (all.first(), free) {
         votes.extend(vec![(*fit, free); all.len()]);
@@ -151,7 +150,7 @@ fn votes_of_restarts<'a>(
 
 impl RestartResults {
     /// Adds the assignment that was learned from the best restart to the results.
-    pub(super) fn add(&mut self, owner: &[u32], shapes: &Shapes) {
+    pub(super) fn add(&mut self, owner: &[Option<RequestId>], shapes: &Shapes) {
         let learned = self.requests_in_sample(owner);
         self.all.push((self.log_likelihood(&learned, shapes), learned));
     }
@@ -159,7 +158,11 @@ impl RestartResults {
     /// The consensus about the last assignment. Learning continues from the best restart and may
     /// lead far away from all of them. In that case the restarts limit its probabilities, unless
     /// its log-likelihood is better.
-    pub(super) fn consensus(&self, owner: &[u32], shapes: &Shapes) -> RestartConsensus {
+    pub(super) fn consensus(
+        &self,
+        owner: &[Option<RequestId>],
+        shapes: &Shapes,
+    ) -> RestartConsensus {
         let last = self.requests_in_sample(owner);
         let mut found = vec![(self.log_likelihood(&last, shapes), last.as_slice())];
         found.extend(votes_of_restarts(&self.all, self.free.as_deref()));
@@ -167,13 +170,13 @@ impl RestartResults {
     }
 
     /// Restricts an assignment to the part that the restarts ran on.
-    fn requests_in_sample(&self, owner: &[u32]) -> Vec<u32> {
-        let is_in = |owner: &u32| (*owner as usize) < self.sample.requests.len();
+    fn requests_in_sample(&self, owner: &[Option<RequestId>]) -> Vec<Option<RequestId>> {
+        let is_in = |owner: &RequestId| owner.index() < self.sample.requests.len();
         let owner = owner.iter().take(self.sample.calls.len());
-        owner.map(|owner| Some(*owner).filter(is_in).unwrap_or(NONE)).collect()
+        owner.map(|owner| owner.filter(is_in)).collect()
     }
 
-    fn log_likelihood(&self, owner: &[u32], shapes: &Shapes) -> f64 {
+    fn log_likelihood(&self, owner: &[Option<RequestId>], shapes: &Shapes) -> f64 {
         let learner = restart_em_step(&self.sample, self.events.clone(), self.axis);
         let shapes = shapes.clone();
         let trial =
@@ -284,7 +287,7 @@ impl EmStep<'_> {
     fn score_restart(
         &self,
         trial: &RestartTrial,
-        owner: &[u32],
+        owner: &[Option<RequestId>],
         background: BackgroundAssumption,
     ) -> ScoredRestart {
         let (part, mut shapes) = (self.service, trial.shapes.clone());
@@ -313,14 +316,14 @@ impl EmStep<'_> {
 /// model is left out for that call.
 fn assignment_log_likelihood(
     service: &Service,
-    owner: &[u32],
+    owner: &[Option<RequestId>],
     shapes: &mut Shapes,
     model: &mut ServiceModel,
 ) -> f64 {
     let background =
-        owner.iter().filter(|owner| **owner == NONE).count() as f64 * BACKGROUND_LOG_LIKELIHOOD;
+        owner.iter().filter(|owner| owner.is_none()).count() as f64 * BACKGROUND_LOG_LIKELIHOOD;
     let mut sum = background;
-    for (request, made) in (0..).zip(calls_by_request(service, owner)) {
+    for (request, made) in RequestId::ids().zip(calls_by_request(service, owner)) {
         sum += model.request(service, shapes, request, &made);
     }
     sum

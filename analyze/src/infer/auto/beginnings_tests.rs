@@ -1,6 +1,9 @@
 //! EM iterations that several restarts share.
 
 use super::*;
+use crate::calls::CallId;
+use crate::infer::auto::tests::requests;
+use crate::infer::call_links::WorkItem;
 use crate::infer::span::NodeSpan;
 
 /// Twenty requests in sequence, each with one call.
@@ -9,15 +12,15 @@ fn service() -> Service {
     for at in 0..20 {
         let begin = 1_000_000 * i64::from(at);
         service.requests.push(NodeSpan { begin, end: begin + 500_000, kind: 1 });
-        service.request_calls.push(at);
+        service.request_calls.push(WorkItem::request_at(at as usize));
         service.calls.push(NodeSpan { begin: begin + 100_000, end: begin + 300_000, kind: 2 });
-        service.made_calls.push(100 + at);
+        service.made_calls.push(CallId::from_index(100 + at as usize));
     }
     service
 }
 
 /// A restart that converged to this assignment.
-fn trial(choice: Option<InitialRule>, owner: &[u32]) -> RestartTrial {
+fn trial(choice: Option<InitialRule>, owner: &[Option<RequestId>]) -> RestartTrial {
     RestartTrial {
         choice,
         first: owner.to_vec(),
@@ -33,8 +36,9 @@ fn restarts_with_equal_assignments_share_an_iteration() {
     let events = events(&service);
     let learner =
         EmStep { service: &service, events, axis, width: WIDTH, exchanges: false, supposes: true };
-    let right: Vec<u32> = (0..20).collect();
-    let other: Vec<u32> = (0..20).map(|call| if call == 7 { NONE } else { call }).collect();
+    let right = requests(0..20);
+    let mut other = right.clone();
+    other[7] = None;
     let mut trials = vec![
         trial(Some(InitialRule::Oldest), &right),
         trial(Some(InitialRule::Newest), &right),
@@ -59,21 +63,22 @@ fn restarts_with_equal_assignments_share_an_iteration() {
 
 #[test]
 fn learning_that_lowers_the_log_likelihood_is_undone() {
-    let tried = |fit: f64, owner: u32| ScoredRestart {
+    let [third, seventh] = [3, 7].map(|request| Some(RequestId::from_index(request)));
+    let tried = |fit: f64, owner| ScoredRestart {
         log_likelihood: fit,
-        first: vec![7],
+        first: vec![seventh],
         request_of_call: vec![owner],
         model: ServiceModel::default(),
         shapes: Shapes::new(),
         was_kept: false,
     };
     let found = |after: f64, before: f64| {
-        let found = better_restart(tried(after, 3), tried(before, 7), 30.0);
+        let found = better_restart(tried(after, third), tried(before, seventh), 30.0);
         (found.request_of_call, found.was_kept)
     };
-    assert_eq!(found(-500.0, -400.0), (vec![7], true));
-    assert_eq!(found(-420.0, -400.0), (vec![3], false), "the difference is negligible");
-    assert_eq!(found(-300.0, -400.0), (vec![3], false));
+    assert_eq!(found(-500.0, -400.0), (vec![seventh], true));
+    assert_eq!(found(-420.0, -400.0), (vec![third], false), "the difference is negligible");
+    assert_eq!(found(-300.0, -400.0), (vec![third], false));
 }
 
 #[test]
@@ -89,9 +94,9 @@ fn an_assignment_far_from_all_restarts_is_limited_by_their_consensus() {
         }
     }
     part.calls.sort_by_key(|call| call.begin);
-    let [right, other] = [0, 1].map(|swapped| -> Vec<u32> {
-        let of = |call: u32| 2 * (call / 4) + (call ^ if call % 4 < 2 { swapped } else { 0 }) % 2;
-        (0..200).map(of).collect()
+    let [right, other] = [0, 1].map(|swapped| {
+        let of = |call: usize| 2 * (call / 4) + (call ^ if call % 4 < 2 { swapped } else { 0 }) % 2;
+        requests((0..200).map(of))
     });
     let axis = Axis { resolution: part.resolution() };
     let mut begun = RestartResults {
@@ -109,8 +114,8 @@ fn an_assignment_far_from_all_restarts_is_limited_by_their_consensus() {
         begun.add(&right, &shapes);
     }
     // One assignment that continues from the restarts, and one that exchanged all calls of kind 2.
-    let shares = |owner: &[u32]| {
-        let mut shares: Vec<Vec<(u32, f64)>> = owner.iter().map(|of| vec![(*of, 1.0)]).collect();
+    let shares = |owner: &[Option<RequestId>]| {
+        let mut shares: Vec<_> = owner.iter().map(|of| vec![(*of, 1.0)]).collect();
         begun.consensus(owner, &shapes).calibrate_shares(&begun.sample, &begun.events, &mut shares);
         [0, 2].map(|call: usize| shares[call][0].1)
     };

@@ -5,9 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::events::ServiceEvent;
-use super::service::Service;
+use super::service::{RequestId, Service};
 use crate::tuning::auto::model::connections::PRIOR_CALLS;
 
 /// Share of the calls of each kind with the same request as the previous call on the connection.
@@ -22,7 +21,7 @@ impl ConnectionEvidence {
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        owner: &[u32],
+        owner: &[Option<RequestId>],
     ) -> ConnectionEvidence {
         if service.call_before.is_empty() {
             return ConnectionEvidence::default();
@@ -35,30 +34,28 @@ impl ConnectionEvidence {
         for (_, event) in events {
             match event {
                 ServiceEvent::Receipt(request) => {
-                    is_open[*request as usize] = true;
+                    is_open[request.index()] = true;
                     open += 1;
                 }
                 ServiceEvent::Answer(_) => {}
                 ServiceEvent::Reply(request) => {
-                    is_open[*request as usize] = false;
+                    is_open[request.index()] = false;
                     open = open.saturating_sub(1);
                 }
                 ServiceEvent::Call(call) => {
-                    let before = service.call_before[*call as usize];
-                    let (Some(of_before), of_call) =
-                        (owner.get(before as usize), owner[*call as usize])
+                    let before = service.call_before[call.index()];
+                    let of_before = before.and_then(|before| owner.get(before.index())).copied();
+                    let (Some(Some(of_before)), Some(of_call)) = (of_before, owner[call.index()])
                     else {
                         continue;
                     };
-                    if open < 2
-                        || of_call == NONE
-                        || !is_open.get(*of_before as usize).is_some_and(|open| *open)
-                    {
+                    let is_open = is_open.get(of_before.index()).is_some_and(|open| *open);
+                    if open < 2 || !is_open {
                         continue;
                     }
-                    let seen = seen.entry(service.calls[*call as usize].kind).or_default();
+                    let seen = seen.entry(service.calls[call.index()].kind).or_default();
                     seen[0] += 1.0;
-                    seen[1] += f64::from(u8::from(*of_before == of_call));
+                    seen[1] += f64::from(u8::from(of_before == of_call));
                     seen[2] += 1.0 / f64::from(open);
                 }
             }
@@ -90,7 +87,8 @@ impl ConnectionEvidence {
 mod tests {
     use super::*;
     use crate::infer::auto::events::events;
-    use crate::infer::auto::service::NodeSpan;
+    use crate::infer::auto::service::{MadeCallId, NodeSpan};
+    use crate::infer::auto::tests::requests;
 
     /// Pairs of requests that overlap and make two calls each; `connection` returns the connection
     /// of a call of a request.
@@ -108,11 +106,11 @@ mod tests {
         }
         calls.sort_unstable();
         let mut last = FxHashMap::default();
-        for (at, (begin, _, connection)) in (0..).zip(&calls) {
+        for (at, (begin, _, connection)) in MadeCallId::ids().zip(&calls) {
             service.calls.push(NodeSpan { begin: *begin, end: begin + 5, kind: 1 });
-            service.call_before.push(last.insert(*connection, at).unwrap_or(NONE));
+            service.call_before.push(last.insert(*connection, at));
         }
-        let owner: Vec<u32> = calls.iter().map(|(_, request, _)| *request).collect();
+        let owner = requests(calls.iter().map(|(_, request, _)| *request as usize));
         ConnectionEvidence::learn(&service, &events(&service), &owner)
     }
 

@@ -2,9 +2,9 @@
 //! and the best of all continuations. If many requests are open, hypotheses share nearly all of
 //! their states. So only the differences of a hypothesis from the previous one are scored again.
 
-use super::NONE;
 use super::discipline::{NEVER, Precedence};
 use super::model::ServiceModel;
+use super::states::NONE;
 use crate::tuning::auto::search::hypotheses::GATHERED_FACTOR;
 
 /// A continuation of a hypothesis at an event.

@@ -5,11 +5,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::at::RequestState;
 use super::events::ServiceEvent;
 use super::model::ServiceModel;
-use super::service::{Service, recent_calls};
+use super::service::{MadeCallId, RequestId, Service, recent_calls};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::discipline::{
     LOOP_NATS, LOOP_PRIOR, MAX_NATS, MIN_NATS, PRIOR, TOGETHER_NS,
@@ -81,13 +80,13 @@ impl Precedence {
 pub(super) fn learn(
     service: &Service,
     events: &[(i64, ServiceEvent)],
-    owner: &[u32],
+    owner: &[Option<RequestId>],
     shapes: &mut Shapes,
     model: &mut ServiceModel,
 ) {
     // Probability of overtaking by the delays alone, and whether it happened, by kind.
     let mut seen: FxHashMap<u32, Vec<(f64, bool)>> = FxHashMap::default();
-    let mut open: Vec<(u32, Vec<u32>, u32)> = Vec::new();
+    let mut open: Vec<(RequestId, Vec<MadeCallId>, u32)> = Vec::new();
     for (_, event) in events {
         match event {
             ServiceEvent::Receipt(request) => {
@@ -99,10 +98,9 @@ pub(super) fn learn(
             ServiceEvent::Answer(_) => {}
             ServiceEvent::Reply(request) => open.retain(|(open, _, _)| open != request),
             ServiceEvent::Call(call) => {
-                let kind = service.calls[*call as usize].kind;
-                let own = owner[*call as usize];
-                let Some(place) =
-                    open.iter().position(|(request, _, _)| *request == own && own != NONE)
+                let kind = service.calls[call.index()].kind;
+                let own = owner[call.index()];
+                let Some(place) = open.iter().position(|(request, _, _)| Some(*request) == own)
                 else {
                     continue;
                 };
@@ -111,7 +109,7 @@ pub(super) fn learn(
                     let at =
                         RequestState { request: *request, made: recent_calls(made), shape: *shape };
                     let (score, since) = model.score_call(service, shapes, &at, *call);
-                    waiting.extend(since.map(|since| (since, score, *request == own)));
+                    waiting.extend(since.map(|since| (since, score, Some(*request) == own)));
                 }
                 if waiting.len() >= 2 {
                     seen.entry(kind).or_default().extend(overtaking_probability(&waiting));

@@ -5,10 +5,9 @@
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::assignment::Assignment;
 use super::heard_last;
-use super::service::Service;
+use super::service::{RequestId, Service};
 use crate::calls::Calls;
 use crate::naming::Naming;
 use crate::tuning::auto::search::doubted::{
@@ -80,9 +79,9 @@ pub(super) fn warn_of_unmatched_calls(
 /// Number of calls with a likeliest request that is hardly likelier than others. Likely background
 /// calls are not counted.
 pub(super) fn count_ambiguous_calls(found: &Assignment) -> usize {
-    let is_guessed = |shares: &&Vec<(u32, f64)>| {
+    let is_guessed = |shares: &&Vec<(Option<RequestId>, f64)>| {
         let likeliest = shares.iter().max_by(|one, other| one.1.total_cmp(&other.1));
-        likeliest.is_some_and(|(request, share)| *request != NONE && *share < GUESSED_BELOW)
+        likeliest.is_some_and(|(request, share)| request.is_some() && *share < GUESSED_BELOW)
     };
     found.shares.iter().filter(is_guessed).count()
 }
@@ -95,7 +94,7 @@ pub(super) fn warn_of_shared_connections(
     calls: &Calls,
 ) {
     let mut seen: FxHashMap<u32, [u64; 2]> = FxHashMap::default();
-    for call in 0..calls.len() {
+    for call in calls.iter() {
         let Some(row) = calls.request(call) else { continue };
         let [doubtful, all] = seen.entry(naming.hop(row)).or_default();
         *doubtful +=
@@ -134,14 +133,15 @@ mod tests {
 
     #[test]
     fn mostly_ambiguous_calls_make_a_warning() {
-        let guess = vec![(1, 0.6), (2, 0.4)];
-        let found_warnings = |guesses: usize, other: Vec<(u32, f64)>| {
+        let [first, second] = [1, 2].map(|request| Some(RequestId::from_index(request)));
+        let guess = vec![(first, 0.6), (second, 0.4)];
+        let found_warnings = |guesses: usize, other: Vec<(Option<RequestId>, f64)>| {
             let calls = vec![NodeSpan { begin: 10, end: 20, kind: 1 }; 40];
             let requests = vec![NodeSpan { begin: 0, end: 100, kind: 9 }];
             let service = Service { requests, calls, ..Service::default() };
             let mut shares = vec![guess.clone(); guesses];
             shares.resize(40, other);
-            let found = Assignment { request_of_call: vec![0; 40], shares };
+            let found = Assignment { request_of_call: vec![first; 40], shares };
             let mut warnings = WarningCounts::default();
             assert!(warn_of_unmatched_calls(&mut warnings, &service, &found, "web") < 1e-9);
             warnings
@@ -151,9 +151,9 @@ mod tests {
                 .collect()
         };
         let found_warnings: [Vec<_>; 3] = [
-            found_warnings(30, vec![(1, 0.8), (2, 0.2)]),
-            found_warnings(15, vec![(1, 0.8), (2, 0.2)]),
-            found_warnings(15, vec![(NONE, 0.6), (2, 0.4)]),
+            found_warnings(30, vec![(first, 0.8), (second, 0.2)]),
+            found_warnings(15, vec![(first, 0.8), (second, 0.2)]),
+            found_warnings(15, vec![(None, 0.6), (second, 0.4)]),
         ];
         assert_eq!(found_warnings, [vec![(WarningCause::Guessed, 30, 40)], vec![], vec![]]);
     }

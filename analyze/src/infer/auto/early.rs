@@ -12,14 +12,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use pairs::{WorkAnnouncement, WorkPairs, usual_delay};
 
-use super::service::{OPEN, Service};
-use super::{NONE, pool};
+use super::pool;
+use super::service::{MadeCallId, OPEN, RequestId, Service};
 use crate::calls::Calls;
+use crate::infer::call_links::WorkItem;
 use crate::links::Links;
 use crate::tuning::auto::queues::early::{MESSAGES_PER_EXCEPTION, MIN_MESSAGES, SURE};
 
 /// Calls by their times and places.
-type TimedCalls = Vec<(i64, u32)>;
+type TimedCalls = Vec<(i64, MadeCallId)>;
 
 /// Times at which each thread received its requests, in order.
 #[derive(Debug)]
@@ -64,14 +65,17 @@ pub(super) fn begin_with_work(
     let mut found = FxHashSet::default();
     // The earliest time at which the work of each message can have been found, and when it was
     // found.
-    let mut under_way: Vec<(u32, u32, [i64; 2])> = Vec::new();
+    let mut under_way: Vec<(u32, WorkItem, [i64; 2])> = Vec::new();
     for kind in kinds(service, calls) {
         let asked = asked.get_or_insert_with(|| RequestArrivals::from_trace(trace));
-        let requests = (0..).zip(&service.requests).filter(|(_, span)| span.kind == kind);
-        let places: Vec<u32> = requests.map(|(request, _)| request).collect();
-        let row = |request: u32| calls.request(service.request_calls[request as usize] as usize);
+        let requests =
+            RequestId::ids().zip(&service.requests).filter(|(_, span)| span.kind == kind);
+        let places: Vec<RequestId> = requests.map(|(request, _)| request).collect();
+        let row = |request: RequestId| {
+            calls.request(service.request_calls[request.index()].requesting_call()?)
+        };
         let announcements = places.iter().map(|request| {
-            let begin = service.requests[*request as usize].begin;
+            let begin = service.requests[request.index()].begin;
             let since = row(*request).and_then(|row| asked.assigned_since(trace, row));
             WorkAnnouncement { begin, since: since.map_or(begin, |since| since.min(begin)) }
         });
@@ -81,19 +85,19 @@ pub(super) fn begin_with_work(
             pairs.early.iter().filter_map(|(message, _)| Some(row(places[*message])? as u32)),
         );
         for (message, piece) in pairs.in_turn.iter().chain(&pairs.early) {
-            let call = service.request_calls[places[*message] as usize];
+            let call = service.request_calls[places[*message].index()];
             let (time, begun) = work[*piece];
             under_way.push((kind, call, [announcements[*message].since, time]));
-            service.attributed_to.insert(service.made_calls[begun as usize], call);
+            service.attributed_to.insert(service.made_calls[begun.index()], call);
         }
         for (message, piece) in &pairs.early {
             let begin = work[*piece].0.saturating_sub(pairs.usual);
-            service.requests[places[*message] as usize].begin = begin;
+            service.requests[places[*message].index()].begin = begin;
         }
     }
     if !found.is_empty() {
         let mut order: Vec<u32> = (0..service.requests.len() as u32).collect();
-        order.sort_by_key(|request| service.requests[*request as usize].begin);
+        order.sort_by_key(|place| service.requests[*place as usize].begin);
         service.keep_requests(&order);
         service.rivals = rival_messages(service, under_way);
     }
@@ -106,34 +110,38 @@ impl Service {
         if self.attributed_to.is_empty() {
             return;
         }
-        self.bound_to.resize(self.calls.len(), NONE);
-        let place: FxHashMap<u32, u32> = self.request_calls.iter().copied().zip(0..).collect();
+        self.bound_to.resize(self.calls.len(), None);
+        let place: FxHashMap<WorkItem, RequestId> =
+            self.request_calls.iter().copied().zip(RequestId::ids()).collect();
         for (bound, made) in self.bound_to.iter_mut().zip(&self.made_calls) {
             let request = self.attributed_to.get(made).and_then(|call| place.get(call));
-            *bound = request.copied().unwrap_or(*bound);
+            *bound = request.copied().or(*bound);
         }
     }
 }
 
-/// For each request, another request that may have caused its work instead; [`NONE`] if no other
-/// may.
-fn rival_messages(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u32> {
-    let place: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
-    let mut rivals = vec![NONE; service.requests.len()];
+/// For each request, another request that may have caused its work instead, if any.
+fn rival_messages(
+    service: &Service,
+    mut under_way: Vec<(u32, WorkItem, [i64; 2])>,
+) -> Vec<Option<RequestId>> {
+    let place: FxHashMap<WorkItem, RequestId> =
+        service.request_calls.iter().copied().zip(RequestId::ids()).collect();
+    let mut rivals = vec![None; service.requests.len()];
     under_way.sort_unstable_by_key(|(kind, _, [_, found])| (*kind, *found));
     for pair in under_way.windows(2) {
         let [(kind, one, [_, found]), (of, other, [since, _])] = pair else { continue };
         let Some((one, other)) = place.get(one).zip(place.get(other)) else { continue };
         if kind == of && since <= found {
-            rivals[*other as usize] = *one;
-            rivals[*one as usize] = *other;
+            rivals[other.index()] = Some(*one);
+            rivals[one.index()] = Some(*other);
         }
     }
     rivals
 }
 
 /// Lowers the share of each call's request by the part for which the request is ambiguous.
-pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(Option<RequestId>, f64)>]) {
     if service.rivals.is_empty() {
         return;
     }
@@ -141,8 +149,8 @@ pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]
         let Some((request, share)) = shares.iter_mut().find(|(_, share)| *share > SURE) else {
             continue;
         };
-        let rival = service.rivals.get(*request as usize).copied().filter(|rival| *rival != NONE);
-        let Some(rival) = rival else { continue };
+        let rival = request.and_then(|request| service.rivals.get(request.index()).copied());
+        let rival @ Some(_) = rival.flatten() else { continue };
         let left = *share - SURE;
         *share = SURE;
         match shares.iter_mut().find(|(request, _)| *request == rival) {
@@ -192,10 +200,10 @@ pub(super) fn links(
 /// The kinds of requests that are one-way messages but have an end nevertheless.
 fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
     let mut counts: FxHashMap<u32, (usize, bool)> = FxHashMap::default();
-    for (request, call) in service.requests.iter().zip(&service.request_calls) {
+    for (request, item) in service.requests.iter().zip(&service.request_calls) {
         let (count, is_one_way) = counts.entry(request.kind).or_insert((0, true));
         *count += 1;
-        let is_answered = *call as usize >= calls.len() || calls.response(*call as usize).is_some();
+        let is_answered = item.requesting_call().is_none_or(|call| calls.response(call).is_some());
         *is_one_way &= request.end != OPEN && !is_answered;
     }
     let found =
@@ -209,19 +217,20 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
 /// is as frequent as the messages and follows them soonest. `None` if work does not come before its
 /// message.
 fn work(service: &Service, announcements: &[WorkAnnouncement]) -> Option<(TimedCalls, WorkPairs)> {
-    let kind = pool::kinds(service, 0..service.calls.len() as u32);
+    let kind = pool::kinds(service, service.call_ids());
     let mut times: FxHashMap<(u32, Option<pool::CallKind>), TimedCalls> = FxHashMap::default();
-    for (call, span) in (0..).zip(&service.calls) {
+    for (call, span) in MadeCallId::ids().zip(&service.calls) {
         times.entry((span.kind, None)).or_default().push((span.begin, call));
         times.entry((span.kind, Some(kind(call)))).or_default().push((span.begin, call));
     }
     let mut times: Vec<_> = times.into_iter().collect();
     times.sort_unstable_by_key(|(kind, _)| *kind);
-    let is_as_many = |times: &[(i64, u32)]| {
+    let is_as_many = |times: &[(i64, MadeCallId)]| {
         MESSAGES_PER_EXCEPTION * times.len().abs_diff(announcements.len()) <= announcements.len()
     };
     let found = times.into_iter().filter(|(_, times)| is_as_many(times));
-    let only_times = |work: &[(i64, u32)]| work.iter().map(|(time, _)| *time).collect::<Vec<i64>>();
+    let only_times =
+        |work: &[(i64, MadeCallId)]| work.iter().map(|(time, _)| *time).collect::<Vec<i64>>();
     let found =
         found.filter_map(|(_, work)| Some((usual_delay(announcements, &only_times(&work))?, work)));
     let (usual, work) = found.min_by_key(|(usual, _)| *usual)?;

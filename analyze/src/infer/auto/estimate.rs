@@ -16,11 +16,12 @@ use super::nearly_in_turn;
 use super::parts::search;
 use super::pool;
 use super::rounds::{background_share, learn_model};
-use super::service::{NodeSpan, Service};
+use super::service::{NodeSpan, RequestId, Service};
 use super::shapes::Shapes;
 use super::strict;
 use super::thread_time;
 use super::traced;
+use super::words;
 use super::workers;
 use crate::evidence::Evidence;
 use crate::tuning::auto::learning::discipline::SURE_NATS;
@@ -115,6 +116,7 @@ impl LearnedModel {
         pool::calibrate_shares(service, &mut found.shares);
         early::calibrate_shares(service, &mut found.shares);
         workers::calibrate_shares(service, &mut found.shares);
+        words::update_assignment(whole, &mut found);
         traced::restrict_to_traces(whole, &mut found.shares);
         // No call of another batch is one of the samples that the model was learned from.
         self.model.learned_calls = Arc::default();
@@ -141,7 +143,7 @@ pub(super) fn estimate(
 
 /// Approximate number of requests that the model of a service is learned from.
 fn learning_size(service: &Service) -> usize {
-    let lasted = (0..).zip(&service.requests);
+    let lasted = RequestId::ids().zip(&service.requests);
     let lasted = lasted
         .map(|(at, span)| service.closed_at(at).saturating_sub(span.begin) as f64)
         .sum::<f64>();

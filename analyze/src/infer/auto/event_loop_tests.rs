@@ -1,15 +1,16 @@
 //! Event loops with requests that overtake each other at random. The assumption of FIFO order must
 //! not confirm itself.
 
-use super::NONE;
 use super::estimate::estimate;
-use super::service::{NodeSpan, Service};
-use super::tests::{MS, lot};
+use super::service::{NodeSpan, RequestId, Service};
+use super::tests::{MS, lot, requests};
+use crate::calls::CallId;
+use crate::infer::call_links::WorkItem;
 
 /// An event loop that receives a request every `apart` nanoseconds on average, and the request of
 /// each call. It makes its call `least` to `least + spread` nanoseconds after the request, and
 /// responds after as long a delay from the response to the call.
-fn at_random(apart: i64, least: i64, spread: i64) -> (Service, Vec<u32>) {
+fn at_random(apart: i64, least: i64, spread: i64) -> (Service, Vec<Option<RequestId>>) {
     let mut service = Service { window: 1_000 * MS, ..Service::default() };
     let mut calls: Vec<(NodeSpan, u32)> = Vec::new();
     for request in 0..400_i64 {
@@ -20,14 +21,14 @@ fn at_random(apart: i64, least: i64, spread: i64) -> (Service, Vec<u32>) {
         let end = back + least + lot(request + 3_000, spread);
         service.requests.push(NodeSpan { begin, end, kind: 9 });
         service.request_threads.push([0, 0]);
-        service.request_calls.push(2 * request as u32);
+        service.request_calls.push(WorkItem::request_at(2 * request as usize));
     }
     calls.sort_by_key(|(span, _)| span.begin);
     service.calls = calls.iter().map(|(span, _)| *span).collect();
     service.call_threads = vec![[0, 0]; calls.len()];
-    service.made_calls = (0..calls.len() as u32).map(|call| 2 * call + 1).collect();
+    service.made_calls = (0..calls.len()).map(|call| CallId::from_index(2 * call + 1)).collect();
     service.prepare();
-    (service, calls.into_iter().map(|(_, request)| request).collect())
+    (service, requests(calls.into_iter().map(|(_, request)| request as usize)))
 }
 
 /// Number of calls with a probability of 0.9 or more, and how many of them are right.
@@ -35,7 +36,7 @@ fn sure(apart: i64, least: i64, spread: i64) -> (usize, usize) {
     let (service, truth) = at_random(apart, least, spread);
     assert!(service.is_event_loop());
     let (found, _) = estimate(&service, None);
-    let sure = |(shares, right): (&Vec<(u32, f64)>, &u32)| {
+    let sure = |(shares, right): (&Vec<(Option<RequestId>, f64)>, &Option<RequestId>)| {
         shares.iter().find(|(_, share)| *share >= 0.9).map(|(request, _)| request == right)
     };
     let sure: Vec<bool> = found.shares.iter().zip(&truth).filter_map(sure).collect();
@@ -62,13 +63,13 @@ fn requests_served_fifo_are_certain() {
 /// A service that works on one request at a time, for eight clients that each send the next request
 /// as soon as they have a response, and the request of each call. It works up to `work` nanoseconds
 /// before a call that takes `call` to twice that, and up to `after` once that has returned.
-fn one_place(work: i64, call: i64, after: i64) -> (Service, Vec<u32>) {
+fn one_place(work: i64, call: i64, after: i64) -> (Service, Vec<Option<RequestId>>) {
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
-    let requests = 300;
+    let count = 300;
     let mut begins: Vec<i64> = (0..8).map(|at| lot(at, MS)).collect();
     begins.sort_unstable();
     let mut free = 0;
-    for request in 0..requests as i64 {
+    for request in 0..count as i64 {
         let taken = begins[request as usize].max(free);
         let begin = taken + lot(request + 1_000, work);
         let end = begin + call + lot(request + 2_000, call);
@@ -76,13 +77,13 @@ fn one_place(work: i64, call: i64, after: i64) -> (Service, Vec<u32>) {
         service.calls.push(NodeSpan { begin, end, kind: 1 });
         service.requests.push(NodeSpan { begin: begins[request as usize], end: free, kind: 9 });
         service.request_threads.push([0, 0]);
-        service.request_calls.push(2 * request as u32);
-        service.made_calls.push(2 * request as u32 + 1);
+        service.request_calls.push(WorkItem::request_at(2 * request as usize));
+        service.made_calls.push(CallId::from_index(2 * request as usize + 1));
         begins.push(free + lot(request + 4_000, MS / 2));
     }
-    service.call_threads = vec![[0, 0]; requests];
+    service.call_threads = vec![[0, 0]; count];
     service.prepare();
-    (service, (0..requests as u32).collect())
+    (service, requests(0..count))
 }
 
 #[test]
@@ -104,12 +105,19 @@ fn requests_wait_before_their_calls_and_not_for_their_response() {
 /// An overloaded event loop for `clients` clients that each send the next request as soon as they
 /// have a response, and the request of each call. It reads all events that have arrived, and then
 /// handles them one after the other. Each request makes `most` calls of `kinds` kinds.
-fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (Service, Vec<u32>) {
+fn busy(
+    requests: usize,
+    work: i64,
+    clients: usize,
+    most: u32,
+    kinds: u32,
+) -> (Service, Vec<Option<RequestId>>) {
+    const NEW: usize = usize::MAX;
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
     let mut made = Vec::new();
     // Events that have arrived but were not read: time, request, and number of calls that it has
     // made.
-    let mut come: Vec<(i64, u32, u32)> = (0..clients).map(|at| (at as i64, NONE, 0)).collect();
+    let mut come: Vec<(i64, usize, u32)> = (0..clients).map(|at| (at as i64, NEW, 0)).collect();
     let (mut now, mut number) = (0, 0);
     while !come.is_empty() {
         come.sort_unstable();
@@ -118,12 +126,12 @@ fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (S
         let mut batch: Vec<_> = come.drain(..read).collect();
         for (_, request, _) in &mut batch {
             now += MS / 200;
-            if *request == NONE {
-                *request = service.requests.len() as u32;
+            if *request == NEW {
+                *request = service.requests.len();
                 service.requests.push(NodeSpan { begin: now, end: now, kind: 9 });
             } else {
                 let last =
-                    made.iter_mut().rev().find(|(_, of): &&mut (NodeSpan, u32)| of == request);
+                    made.iter_mut().rev().find(|(_, of): &&mut (NodeSpan, usize)| of == request);
                 last.into_iter().for_each(|(span, _)| span.end = now);
             }
         }
@@ -135,9 +143,9 @@ fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (S
                 made.push((NodeSpan { begin: now, end: now, kind: calls % kinds + 1 }, request));
                 come.push((back, request, calls + 1));
             } else {
-                service.requests[request as usize].end = now;
+                service.requests[request].end = now;
                 if service.requests.len() + clients < requests {
-                    come.push((back, NONE, 0));
+                    come.push((back, NEW, 0));
                 }
             }
         }
@@ -147,14 +155,18 @@ fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (S
 
 /// The service with its requests and `made` calls in the order of time, and the request of each
 /// call.
-fn in_time_order(mut service: Service, made: Vec<(NodeSpan, u32)>) -> (Service, Vec<u32>) {
+fn in_time_order(
+    mut service: Service,
+    made: Vec<(NodeSpan, usize)>,
+) -> (Service, Vec<Option<RequestId>>) {
     service.request_threads = vec![[0, 0]; service.requests.len()];
-    service.request_calls = (0..service.requests.len() as u32).map(|request| 2 * request).collect();
+    service.request_calls =
+        (0..service.requests.len()).map(|request| WorkItem::request_at(2 * request)).collect();
     service.call_threads = vec![[0, 0]; made.len()];
-    service.made_calls = (0..made.len() as u32).map(|call| 2 * call + 1).collect();
+    service.made_calls = (0..made.len()).map(|call| CallId::from_index(2 * call + 1)).collect();
     service.calls = made.iter().map(|(span, _)| *span).collect();
     service.prepare();
-    (service, made.into_iter().map(|(_, request)| request).collect())
+    (service, requests(made.into_iter().map(|(_, request)| request)))
 }
 
 /// Fails if one request of an overloaded thread is assigned the calls of others.

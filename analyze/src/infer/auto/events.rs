@@ -1,48 +1,50 @@
 //! The events of a service in the order of time, as the search processes them.
 
-use super::NONE;
-use super::service::Service;
+use super::service::{MadeCallId, RequestId, Service};
 
 /// An event at a service that affects which call belongs to which request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ServiceEvent {
     /// A request was received.
-    Receipt(u32),
+    Receipt(RequestId),
     /// A call was made.
-    Call(u32),
+    Call(MadeCallId),
     /// A request was answered, but calls may still be made for it.
-    Answer(u32),
+    Answer(RequestId),
     /// A request is closed: it was answered or abandoned, and no more calls are made for it.
-    Reply(u32),
+    Reply(RequestId),
 }
 
 /// All events of `service` by time. At equal times requests come first, and replies last.
 pub(super) fn events(service: &Service) -> Vec<(i64, ServiceEvent)> {
     let mut events = Vec::with_capacity(2 * service.requests.len() + service.calls.len());
-    for (at, request) in service.requests.iter().enumerate() {
-        events.push((request.begin, ServiceEvent::Receipt(at as u32)));
-        let (over, closed) = (service.request_end(request), service.closed_at(at as u32));
+    for (at, request) in RequestId::ids().zip(&service.requests) {
+        events.push((request.begin, ServiceEvent::Receipt(at)));
+        let (over, closed) = (service.request_end(request), service.closed_at(at));
         if closed > over {
-            events.push((over, ServiceEvent::Answer(at as u32)));
+            events.push((over, ServiceEvent::Answer(at)));
         }
-        events.push((closed, ServiceEvent::Reply(at as u32)));
+        events.push((closed, ServiceEvent::Reply(at)));
     }
     events.extend(
-        service
-            .calls
-            .iter()
-            .enumerate()
-            .map(|(at, call)| (call.begin, ServiceEvent::Call(at as u32))),
+        MadeCallId::ids()
+            .zip(&service.calls)
+            .map(|(at, call)| (call.begin, ServiceEvent::Call(at))),
     );
     events.sort_unstable();
     events
 }
 
 /// The calls of each request in the order of time, by the request that each call is assigned to.
-pub(super) fn calls_by_request(service: &Service, owner: &[u32]) -> Vec<Vec<u32>> {
+pub(super) fn calls_by_request(
+    service: &Service,
+    owner: &[Option<RequestId>],
+) -> Vec<Vec<MadeCallId>> {
     let mut made = vec![Vec::new(); service.requests.len()];
-    for (call, owner) in owner.iter().enumerate().filter(|(_, owner)| **owner != NONE) {
-        made[*owner as usize].push(call as u32);
+    for (call, owner) in MadeCallId::ids().zip(owner) {
+        if let Some(owner) = owner {
+            made[owner.index()].push(call);
+        }
     }
     made
 }

@@ -9,12 +9,11 @@
 //! delays predict. If requests are served FIFO ([`super::discipline`]), the result of the search is
 //! kept.
 
-use super::NONE;
 use super::agreement::candidates;
 use super::at::RequestState;
 use super::events::{ServiceEvent, calls_by_request};
 use super::model::ServiceModel;
-use super::service::{Service, recent_calls};
+use super::service::{MadeCallId, RequestId, Service, recent_calls};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::discipline::SURE_NATS;
 use crate::tuning::auto::learning::exchanges::{
@@ -37,14 +36,13 @@ enum CallExchange {
 pub(super) fn improve(
     service: &Service,
     events: &[(i64, ServiceEvent)],
-    owner: &mut [u32],
+    owner: &mut [Option<RequestId>],
     shapes: &mut Shapes,
     model: &mut ServiceModel,
 ) {
-    let mut neighbours: Vec<(u32, Vec<u32>)> = Vec::new();
+    let mut neighbours: Vec<(MadeCallId, Vec<RequestId>)> = Vec::new();
     candidates(service, events, |call, possible| {
-        let own = owner[call as usize];
-        if possible.len() > 1 && own != NONE {
+        if let Some(own) = owner[call.index()].filter(|_| possible.len() > 1) {
             neighbours.push((call, nearest_requests(service, own, possible)));
         }
     });
@@ -56,16 +54,16 @@ pub(super) fn improve(
     for _ in 0..SWEEPS {
         let mut is_next = vec![false; service.requests.len()];
         for (call, others) in &neighbours {
-            let own = owner[*call as usize];
+            let Some(own) = owner[call.index()] else { continue };
             let with = others.iter().copied().find(|other| {
-                let is_known = [own, *other].iter().all(|request| !is_new[*request as usize]);
+                let is_known = [own, *other].iter().all(|request| !is_new[request.index()]);
                 *other != own && !is_known && pairs.exchange(*call, own, *other)
             });
             for request in with.into_iter().flat_map(|other| [own, other]) {
-                for made in &pairs.made[request as usize] {
-                    owner[*made as usize] = request;
+                for made in &pairs.made[request.index()] {
+                    owner[made.index()] = Some(request);
                 }
-                is_next[request as usize] = true;
+                is_next[request.index()] = true;
             }
         }
         is_new = is_next;
@@ -73,10 +71,11 @@ pub(super) fn improve(
 }
 
 /// The `possible` requests that were received nearest in time to `own`.
-fn nearest_requests(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
-    let begin = |request: u32| service.requests[request as usize].begin;
-    let mut others: Vec<u32> = possible.iter().copied().filter(|request| *request != own).collect();
-    let distance = |request: &u32| (begin(*request).abs_diff(begin(own)), *request);
+fn nearest_requests(service: &Service, own: RequestId, possible: &[RequestId]) -> Vec<RequestId> {
+    let begin = |request: RequestId| service.requests[request.index()].begin;
+    let mut others: Vec<RequestId> =
+        possible.iter().copied().filter(|request| *request != own).collect();
+    let distance = |request: &RequestId| (begin(*request).abs_diff(begin(own)), *request);
     if others.len() > MAX_OTHERS {
         others.select_nth_unstable_by_key(MAX_OTHERS, distance);
         others.truncate(MAX_OTHERS);
@@ -92,7 +91,7 @@ struct ExchangedCalls<'a> {
     shapes: &'a mut Shapes,
     model: &'a mut ServiceModel,
     /// The calls of each request, in the order of time.
-    made: Vec<Vec<u32>>,
+    made: Vec<Vec<MadeCallId>>,
     /// Log-likelihood of each request with its calls, if it was computed.
     scores: Vec<Option<f64>>,
 }
@@ -100,19 +99,19 @@ struct ExchangedCalls<'a> {
 impl ExchangedCalls<'_> {
     /// Makes the best exchange between two requests at the `call` of one of them; returns whether
     /// any call was exchanged.
-    fn exchange(&mut self, call: u32, own: u32, other: u32) -> bool {
-        let kind = self.service.calls[call as usize].kind;
+    fn exchange(&mut self, call: MadeCallId, own: RequestId, other: RequestId) -> bool {
+        let kind = self.service.calls[call.index()].kind;
         let less = self.model.overtaking.get(&kind).copied().unwrap_or(0.0).max(0.0);
-        let calls = [own, other].map(|request| self.made[request as usize].len());
+        let calls = [own, other].map(|request| self.made[request.index()].len());
         if less > SURE_NATS || calls[0] + calls[1] > MAX_CALLS {
             return false;
         }
-        let mut alike = self.made[other as usize].clone();
-        alike.retain(|made| self.service.calls[*made as usize].kind == kind);
-        alike.sort_by_key(|made| made.abs_diff(call));
+        let mut alike = self.made[other.index()].clone();
+        alike.retain(|made| self.service.calls[made.index()].kind == kind);
+        alike.sort_by_key(|made| made.index().abs_diff(call.index()));
         alike.truncate(MAX_ALIKE);
         let before = self.current_score(own) + self.current_score(other);
-        let mut best: Option<(f64, [Vec<u32>; 2], [f64; 2])> = None;
+        let mut best: Option<(f64, [Vec<MadeCallId>; 2], [f64; 2])> = None;
         for with in alike {
             let ordered = less * self.in_order([(own, call), (other, with)]);
             for exchange in [CallExchange::One, CallExchange::Later, CallExchange::Earlier] {
@@ -128,20 +127,20 @@ impl ExchangedCalls<'_> {
         }
         let Some((_, made, scores)) = best else { return false };
         for ((request, made), score) in [own, other].into_iter().zip(made).zip(scores) {
-            self.made[request as usize] = made;
-            self.scores[request as usize] = Some(score);
+            self.made[request.index()] = made;
+            self.scores[request.index()] = Some(score);
         }
         true
     }
 
     /// Returns 1 if an exchange of these calls lets the later request overtake, -1 if it undoes
     /// that, and 0 if the requests do not wait at the same time.
-    fn in_order(&mut self, at: [(u32, u32); 2]) -> f64 {
+    fn in_order(&mut self, at: [(RequestId, MadeCallId); 2]) -> f64 {
         let since = at.map(|(request, call)| {
-            let made: Vec<u32> =
-                self.made[request as usize].iter().copied().filter(|made| *made < call).collect();
+            let made: Vec<MadeCallId> =
+                self.made[request.index()].iter().copied().filter(|made| *made < call).collect();
             let shape = made.iter().fold(0, |shape, made| {
-                self.shapes.with_call(shape, self.service.calls[*made as usize].kind)
+                self.shapes.with_call(shape, self.service.calls[made.index()].kind)
             });
             let at = RequestState { request, made: recent_calls(&made), shape };
             self.model.waiting_since(self.service, self.shapes, &at, call)
@@ -156,11 +155,15 @@ impl ExchangedCalls<'_> {
     /// The calls of two requests after an exchange at one call of each. `None` if a request cannot
     /// have made a call that it would get, or if the result is the same as exchanging one call
     /// each.
-    fn after_exchange(&self, at: [(u32, u32); 2], exchange: CallExchange) -> Option<[Vec<u32>; 2]> {
+    fn after_exchange(
+        &self,
+        at: [(RequestId, MadeCallId); 2],
+        exchange: CallExchange,
+    ) -> Option<[Vec<MadeCallId>; 2]> {
         let mut result = [Vec::new(), Vec::new()];
         let mut going = 0;
         for (place, (request, call)) in at.into_iter().enumerate() {
-            for made in &self.made[request as usize] {
+            for made in &self.made[request.index()] {
                 let goes = match exchange {
                     CallExchange::One => *made == call,
                     CallExchange::Later => *made >= call,
@@ -179,28 +182,28 @@ impl ExchangedCalls<'_> {
     }
 
     /// Returns whether the request can have made the call.
-    fn is_possible(&self, request: u32, call: u32) -> bool {
-        let span = self.service.requests[request as usize];
-        let begin = self.service.calls[call as usize].begin;
+    fn is_possible(&self, request: RequestId, call: MadeCallId) -> bool {
+        let span = self.service.requests[request.index()];
+        let begin = self.service.calls[call.index()].begin;
         (span.begin..=self.service.closed_at(request)).contains(&begin)
             && self.service.covers(request, call)
-            && [NONE, request].contains(&self.service.bound_request(call))
+            && self.service.bound_request(call).is_none_or(|bound| bound == request)
     }
 
     /// Log-likelihood of a request with its current calls.
-    fn current_score(&mut self, request: u32) -> f64 {
-        if let Some(score) = self.scores[request as usize] {
+    fn current_score(&mut self, request: RequestId) -> f64 {
+        if let Some(score) = self.scores[request.index()] {
             return score;
         }
-        let made = std::mem::take(&mut self.made[request as usize]);
+        let made = std::mem::take(&mut self.made[request.index()]);
         let score = self.score(request, &made);
-        self.made[request as usize] = made;
-        self.scores[request as usize] = Some(score);
+        self.made[request.index()] = made;
+        self.scores[request.index()] = Some(score);
         score
     }
 
     /// Log-likelihood of a request with these calls.
-    fn score(&mut self, request: u32, made: &[u32]) -> f64 {
+    fn score(&mut self, request: RequestId, made: &[MadeCallId]) -> f64 {
         self.model.request(self.service, self.shapes, request, made)
     }
 }
@@ -212,10 +215,11 @@ mod tests {
     use crate::infer::auto::events::events;
     use crate::infer::auto::learn::learn;
     use crate::infer::auto::service::NodeSpan;
+    use crate::infer::auto::tests::requests;
 
     /// Pairs of requests that are open together. Each makes two calls, with a delay of the second
     /// after the first that distinguishes the requests.
-    fn service() -> (Service, Vec<u32>) {
+    fn service() -> (Service, Vec<Option<RequestId>>) {
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         let mut calls = Vec::new();
         for request in 0..200_i64 {
@@ -232,7 +236,7 @@ mod tests {
         }
         calls.sort_by_key(|(span, _)| span.begin);
         service.calls = calls.iter().map(|(span, _)| *span).collect();
-        (service, calls.into_iter().map(|(_, request)| request).collect())
+        (service, requests(calls.into_iter().map(|(_, request)| request as usize)))
     }
 
     #[test]
@@ -244,14 +248,16 @@ mod tests {
             learn(&service, &calls_by_request(&service, &truth), |_| true, &mut shapes, axis);
         let mut owner = truth.clone();
         improve(&service, &events, &mut owner, &mut shapes, &mut model);
-        let right =
-            |owner: &[u32]| owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
+        let right = |owner: &[Option<RequestId>]| {
+            owner.iter().zip(&truth).filter(|(one, other)| one == other).count()
+        };
         assert!(right(&owner) >= 396, "no right call is exchanged: {}", right(&owner));
         // The second calls of every fourth pair are swapped between its requests.
         let mut owner = truth.clone();
         for (call, owner) in owner.iter_mut().enumerate() {
-            if service.calls[call].kind == 2 && *owner / 2 % 4 == 0 {
-                *owner ^= 1;
+            let request = owner.unwrap().index();
+            if service.calls[call].kind == 2 && request / 2 % 4 == 0 {
+                *owner = Some(RequestId::from_index(request ^ 1));
             }
         }
         assert_eq!(right(&owner), 350);
@@ -266,7 +272,8 @@ mod tests {
         // Requests 0 and 1 have two calls each: 0 and 2, 1 and 3.
         let scores = vec![None; service.requests.len()];
         let mut made = vec![Vec::new(); service.requests.len()];
-        (made[0], made[1]) = (vec![0, 2], vec![1, 3]);
+        let calls = |of: [usize; 2]| of.map(MadeCallId::from_index).to_vec();
+        (made[0], made[1]) = (calls([0, 2]), calls([1, 3]));
         let pairs = ExchangedCalls {
             service: &service,
             shapes: &mut shapes,
@@ -274,11 +281,17 @@ mod tests {
             made,
             scores,
         };
-        let first = [(0, 0), (1, 1)];
-        assert_eq!(pairs.after_exchange(first, CallExchange::One), Some([vec![1, 2], vec![0, 3]]));
+        let at = |of: [(usize, usize); 2]| {
+            of.map(|(request, call)| (RequestId::from_index(request), MadeCallId::from_index(call)))
+        };
+        let first = at([(0, 0), (1, 1)]);
+        assert_eq!(
+            pairs.after_exchange(first, CallExchange::One),
+            Some([calls([1, 2]), calls([0, 3])])
+        );
         assert_eq!(
             pairs.after_exchange(first, CallExchange::Later),
-            Some([vec![1, 3], vec![0, 2]])
+            Some([calls([1, 3]), calls([0, 2])])
         );
         assert_eq!(
             pairs.after_exchange(first, CallExchange::Earlier),
@@ -286,10 +299,10 @@ mod tests {
             "the same as one call each"
         );
         assert_eq!(
-            pairs.after_exchange([(0, 2), (1, 3)], CallExchange::Earlier),
-            Some([vec![1, 3], vec![0, 2]])
+            pairs.after_exchange(at([(0, 2), (1, 3)]), CallExchange::Earlier),
+            Some([calls([1, 3]), calls([0, 2])])
         );
         // A call before the receipt of a request is not for it.
-        assert_eq!(pairs.after_exchange([(0, 0), (2, 4)], CallExchange::One), None);
+        assert_eq!(pairs.after_exchange(at([(0, 0), (2, 4)]), CallExchange::One), None);
     }
 }

@@ -2,9 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::events::ServiceEvent;
-use super::service::{Service, UNKNOWN_THREAD};
+use super::service::{MadeCallId, RequestId, Service, UNKNOWN_THREAD};
 use super::thread_time;
 use crate::tuning::auto::learning::beginnings::MIN_SOLO;
 
@@ -73,40 +72,40 @@ pub(super) fn assign_by_rule(
     service: &Service,
     events: &[(i64, ServiceEvent)],
     choice: InitialRule,
-) -> Vec<u32> {
+) -> Vec<Option<RequestId>> {
     if choice == InitialRule::Delegated {
         return delegated_requests(service);
     }
-    let mut owner = vec![NONE; service.calls.len()];
-    let mut open: Vec<u32> = Vec::new();
-    let mut made: Vec<Vec<u32>> = vec![Vec::new(); service.requests.len()];
-    let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    let mut totals: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut owner = vec![None; service.calls.len()];
+    let mut open: Vec<RequestId> = Vec::new();
+    let mut made: Vec<Vec<MadeCallId>> = vec![Vec::new(); service.requests.len()];
+    let mut counts: FxHashMap<(RequestId, u32), u32> = FxHashMap::default();
+    let mut totals: FxHashMap<RequestId, u32> = FxHashMap::default();
     // The request for which each thread acted last.
-    let mut did_last: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut did_last: FxHashMap<u32, Option<RequestId>> = FxHashMap::default();
     let known = |by: &[u32; 2]| Some(by[0]).filter(|thread| *thread != UNKNOWN_THREAD);
-    let thread_of_call = |call: u32| service.call_threads.get(call as usize).and_then(known);
+    let thread_of_call = |call: MadeCallId| service.call_threads.get(call.index()).and_then(known);
     for (time, event) in events {
         match event {
             ServiceEvent::Receipt(request) => {
                 open.push(*request);
-                let thread = service.request_threads.get(*request as usize).and_then(known);
-                did_last.extend(thread.map(|thread| (thread, *request)));
+                let thread = service.request_threads.get(request.index()).and_then(known);
+                did_last.extend(thread.map(|thread| (thread, Some(*request))));
             }
             ServiceEvent::Answer(_) => {}
             ServiceEvent::Reply(request) => open.retain(|open| open != request),
             ServiceEvent::Call(call) => {
-                let kind = service.calls[*call as usize].kind;
-                let bound = service.bound_request(*call);
-                let is_bound = open.contains(&bound);
+                let kind = service.calls[call.index()].kind;
+                let bound = service.bound_request(*call).filter(|bound| open.contains(bound));
                 let covering = open
                     .iter()
                     .filter(|request| service.covers(**request, *call))
-                    .filter(|request| !is_bound || **request == bound);
-                let count = |request: &&u32| counts.get(&(**request, kind)).copied().unwrap_or(0);
-                let end = |request: &&u32| service.requests[**request as usize].end;
-                let unanswered = |request: &&u32| {
-                    service.requests[**request as usize].end >= service.calls[*call as usize].begin
+                    .filter(|request| bound.is_none_or(|bound| **request == bound));
+                let count =
+                    |request: &&RequestId| counts.get(&(**request, kind)).copied().unwrap_or(0);
+                let end = |request: &&RequestId| service.requests[request.index()].end;
+                let unanswered = |request: &&RequestId| {
+                    service.requests[request.index()].end >= service.calls[call.index()].begin
                 };
                 let answered = open
                     .iter()
@@ -123,30 +122,31 @@ pub(super) fn assign_by_rule(
                     InitialRule::Newest => covering.next_back(),
                     InitialRule::Fewest => covering.min_by_key(count),
                     InitialRule::Woken => covering.min_by_key(|request| {
-                        let made = made.get(**request as usize).map_or(&[][..], Vec::as_slice);
+                        let made = made.get(request.index()).map_or(&[][..], Vec::as_slice);
                         thread_time::fifo_rank(service, **request, made, *time)
                     }),
                     InitialRule::Fifo => {
                         covering.min_by_key(|request| totals.get(*request).copied().unwrap_or(0))
                     }
                     InitialRule::Thread => {
-                        let last = thread_of_call(*call).and_then(|thread| did_last.get(&thread));
+                        let last = thread_of_call(*call)
+                            .and_then(|thread| did_last.get(&thread).copied().flatten());
                         covering
                             .clone()
-                            .find(|request| Some(*request) == last)
+                            .find(|request| Some(**request) == last)
                             .or_else(|| covering.min_by_key(count))
                     }
                     InitialRule::EndsFirst | InitialRule::Delegated => covering.min_by_key(end),
                     InitialRule::EndsLast => covering.max_by_key(end),
                 };
-                let chosen = chosen.or(answered).or(open.last()).copied().unwrap_or(NONE);
-                *counts.entry((chosen, kind)).or_default() += 1;
-                *totals.entry(chosen).or_default() += 1;
+                let chosen = chosen.or(answered).or(open.last()).copied();
                 did_last.extend(thread_of_call(*call).map(|thread| (thread, chosen)));
-                if let Some(made) = made.get_mut(chosen as usize) {
-                    made.push(*call);
+                if let Some(chosen) = chosen {
+                    *counts.entry((chosen, kind)).or_default() += 1;
+                    *totals.entry(chosen).or_default() += 1;
+                    made[chosen.index()].push(*call);
                 }
-                owner[*call as usize] = chosen;
+                owner[call.index()] = chosen;
             }
         }
     }
@@ -157,37 +157,37 @@ pub(super) fn assign_by_rule(
 /// request that is skipped at its call is never compensated for: each later request gets the call
 /// of the next one. With calls in the order of their ends, at most the responses in between are
 /// exchanged.
-fn delegated_requests(service: &Service) -> Vec<u32> {
-    let mut owner = vec![NONE; service.calls.len()];
-    let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    let mut order: Vec<u32> = (0..service.calls.len() as u32).collect();
-    order.sort_by_key(|call| service.calls[*call as usize].end);
+fn delegated_requests(service: &Service) -> Vec<Option<RequestId>> {
+    let mut owner = vec![None; service.calls.len()];
+    let mut counts: FxHashMap<(RequestId, u32), u32> = FxHashMap::default();
+    let mut order: Vec<MadeCallId> = service.call_ids().collect();
+    order.sort_by_key(|call| service.calls[call.index()].end);
     // Times at which all requests up to each one are closed.
-    let closed = (0..service.requests.len() as u32).scan(i64::MIN, |latest, request| {
+    let closed = service.request_ids().scan(i64::MIN, |latest, request| {
         *latest = service.closed_at(request).max(*latest);
         Some(*latest)
     });
     let closed: Vec<i64> = closed.collect();
     for call in order {
-        let span = service.calls[call as usize];
-        let begun = service.requests.partition_point(|request| request.begin <= span.begin) as u32;
-        let oldest = closed.partition_point(|closed| *closed < span.begin) as u32;
+        let span = service.calls[call.index()];
+        let begun = service.requests.partition_point(|request| request.begin <= span.begin);
+        let oldest = closed.partition_point(|closed| *closed < span.begin);
+        let is_open = |request: &RequestId| service.closed_at(*request) >= span.begin;
         let bound = service.bound_request(call);
-        let is_open = |request: &u32| service.closed_at(*request) >= span.begin;
-        let is_bound = bound < begun && is_open(&bound);
-        let covering = (oldest..begun).filter(|request| {
-            service.requests[*request as usize].end >= span.begin
+        let bound = bound.filter(|bound| bound.index() < begun && is_open(bound));
+        let covering = (oldest..begun).map(RequestId::from_index).filter(|request| {
+            service.requests[request.index()].end >= span.begin
                 && service.covers(*request, call)
-                && (!is_bound || *request == bound)
+                && bound.is_none_or(|bound| *request == bound)
         });
-        let key = |request: &u32| {
+        let key = |request: &RequestId| {
             let count = counts.get(&(*request, span.kind)).copied().unwrap_or(0);
-            (count, service.requests[*request as usize].end)
+            (count, service.requests[request.index()].end)
         };
-        let last = || begun.checked_sub(1).filter(is_open);
+        let last = || begun.checked_sub(1).map(RequestId::from_index).filter(is_open);
         if let Some(chosen) = covering.min_by_key(key).or_else(last) {
             *counts.entry((chosen, span.kind)).or_default() += 1;
-            owner[call as usize] = chosen;
+            owner[call.index()] = Some(chosen);
         }
     }
     owner
@@ -197,14 +197,14 @@ fn delegated_requests(service: &Service) -> Vec<u32> {
 /// that were open alone.
 pub(super) fn solo_requests(service: &Service, events: &[(i64, ServiceEvent)]) -> Vec<bool> {
     let mut most = vec![0u32; service.requests.len()];
-    let mut open: Vec<u32> = Vec::new();
+    let mut open: Vec<RequestId> = Vec::new();
     for (_, event) in events {
         match event {
             ServiceEvent::Receipt(request) => {
                 open.push(*request);
                 let others = open.len() as u32 - 1;
                 for request in &open {
-                    let most = &mut most[*request as usize];
+                    let most = &mut most[request.index()];
                     *most = others.max(*most);
                 }
             }

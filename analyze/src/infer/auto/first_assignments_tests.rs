@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::infer::auto::events::events;
+use crate::infer::auto::tests::requests;
 use crate::infer::span::NodeSpan;
 
 /// Requests that wait together, each with one call. The second request makes its call first and is
 /// answered first.
-fn overtaken() -> (Service, Vec<u32>) {
+fn overtaken() -> (Service, Vec<Option<RequestId>>) {
     let mut service = Service { window: 1_000, ..Service::default() };
     for at in 0..20 {
         let end = if at == 1 { 50 } else { 100 + 10 * at };
@@ -15,7 +16,7 @@ fn overtaken() -> (Service, Vec<u32>) {
         let end = if request == 1 { 45 } else { 95 + 10 * request };
         service.calls.push(NodeSpan { begin: 30 + at, end, kind: 1 });
     }
-    (service, [1, 0].into_iter().chain(2..20).collect())
+    (service, requests([1, 0].into_iter().chain(2..20)))
 }
 
 #[test]
@@ -34,12 +35,13 @@ fn a_call_that_outlasts_all_requests_is_for_the_latest_one() {
     service.calls.push(NodeSpan { begin: 60, end: 9_000, kind: 1 });
     service.calls.push(NodeSpan { begin: -5, end: 40, kind: 1 });
     let found = assign_by_rule(&service, &events(&service), InitialRule::Delegated);
-    assert_eq!(found[20..], [19, NONE], "the other one was made before any request");
-    service.bound_to = vec![NONE; 22];
-    service.bound_to[5] = 8;
+    assert_eq!(found[20..], [requests([19])[0], None], "the other one was made before any request");
+    let bound = Some(RequestId::from_index(8));
+    service.bound_to = vec![None; 22];
+    service.bound_to[5] = bound;
     assert_eq!(
         assign_by_rule(&service, &events(&service), InitialRule::Delegated)[5],
-        8,
+        bound,
         "its thread is bound to it"
     );
 }
@@ -55,5 +57,6 @@ fn the_first_response_is_forwarded_first() {
     };
     // In the order of their beginnings, the first call would be for the second request, which is
     // answered first.
-    assert_eq!(assign_by_rule(&service, &events(&service), InitialRule::Delegated), [0, 1]);
+    let found = assign_by_rule(&service, &events(&service), InitialRule::Delegated);
+    assert_eq!(found, requests([0, 1]));
 }

@@ -2,7 +2,7 @@
 
 use super::at::RequestState;
 use super::model::{CallDelay, ServiceModel, StepScores};
-use super::service::{OPEN, REPLY, Service, recent_calls};
+use super::service::{MadeCallId, OPEN, REPLY, RequestId, Service, recent_calls};
 use super::shapes::Shapes;
 use super::trigger::{Trigger, open_calls};
 use crate::evidence::Evidence;
@@ -26,7 +26,7 @@ impl ServiceModel {
         time: i64,
         own: i64,
     ) -> f64 {
-        let begin = service.requests[at.request as usize].begin;
+        let begin = service.requests[at.request.index()].begin;
         let (since, missing) = match triggered {
             Some(since) => (since, 0.0),
             None => {
@@ -48,7 +48,7 @@ impl ServiceModel {
         service: &Service,
         shapes: &mut Shapes,
         at: &RequestState<'_>,
-        call: u32,
+        call: MadeCallId,
     ) -> f64 {
         self.score_call(service, shapes, at, call).0
     }
@@ -60,7 +60,7 @@ impl ServiceModel {
         service: &Service,
         shapes: &mut Shapes,
         at: &RequestState<'_>,
-        call: u32,
+        call: MadeCallId,
     ) -> Option<i64> {
         self.score_call(service, shapes, at, call).1
     }
@@ -72,10 +72,10 @@ impl ServiceModel {
         service: &Service,
         shapes: &mut Shapes,
         at: &RequestState<'_>,
-        call: u32,
+        call: MadeCallId,
     ) -> (f64, Option<i64>) {
-        let span = service.calls[call as usize];
-        let kind = service.requests[at.request as usize].kind;
+        let span = service.calls[call.index()];
+        let kind = service.requests[at.request.index()].kind;
         let step = self.step(shapes, kind, at.shape, span.kind);
         let step = &self.memo.steps[step];
         let Some(delay) = &step.delay else { return (UNKNOWN, None) };
@@ -87,7 +87,7 @@ impl ServiceModel {
             return (UNKNOWN, waiting);
         }
         let learned =
-            self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
+            self.learned_calls.get(call.index()).filter(|(owner, _)| *owner == Some(at.request));
         let own = learned.map_or(NO_DELAY, |(_, delay)| *delay);
         let sizes = self.sizes.odds(service, at.request, call, learned.is_some());
         let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
@@ -105,20 +105,20 @@ impl ServiceModel {
 
     /// Log-probability of a call of that kind after the response, if it is made then, or otherwise
     /// before it.
-    fn post_reply_score(&self, service: &Service, request: u32, call: u32) -> f64 {
+    fn post_reply_score(&self, service: &Service, request: RequestId, call: MadeCallId) -> f64 {
         if !service.goes_on_after_answers() {
             return 0.0;
         }
-        let (request, call) = (service.requests[request as usize], service.calls[call as usize]);
+        let (request, call) = (service.requests[request.index()], service.calls[call.index()]);
         let [before, after] =
             self.after_answer.get(&(request.kind, call.kind)).copied().unwrap_or([0.5; 2]);
         if call.begin > request.end { after.ln() } else { before.ln() }
     }
 
     /// Lookahead: evidence from the end of the call for the request.
-    pub(super) fn lookahead(&self, service: &Service, request: u32, call: u32) -> f64 {
+    pub(super) fn lookahead(&self, service: &Service, request: RequestId, call: MadeCallId) -> f64 {
         let learned =
-            self.learned_calls.get(call as usize).is_some_and(|(owner, _)| *owner == request);
+            self.learned_calls.get(call.index()).is_some_and(|(owner, _)| *owner == Some(request));
         self.lookaheads.lookahead(service, request, call, learned)
     }
 
@@ -139,15 +139,15 @@ impl ServiceModel {
         &mut self,
         service: &Service,
         shapes: &mut Shapes,
-        request: u32,
-        made: &[u32],
+        request: RequestId,
+        made: &[MadeCallId],
     ) -> f64 {
         let (mut sum, mut shape) = (0.0, 0);
         for (at, call) in made.iter().enumerate() {
             let before = recent_calls(made.get(..at).unwrap_or_default());
             sum +=
                 self.call(service, shapes, &RequestState { request, made: before, shape }, *call);
-            shape = shapes.with_call(shape, service.calls[*call as usize].kind);
+            shape = shapes.with_call(shape, service.calls[call.index()].kind);
         }
         sum + self.reply(
             service,
@@ -163,18 +163,18 @@ impl ServiceModel {
         shapes: &Shapes,
         at: &RequestState<'_>,
     ) -> f64 {
-        let kind = service.requests[at.request as usize].kind;
+        let kind = service.requests[at.request.index()].kind;
         let [least, just] = self.shape(shapes, kind, at.shape);
         if service.evidence.contains(Evidence::Shapes) { just - least } else { 0.0 }
     }
 
     /// Log-likelihood of the time of the response to a request in that state.
     pub(super) fn answer(&self, service: &Service, at: &RequestState<'_>) -> f64 {
-        let request = service.requests[at.request as usize];
+        let request = service.requests[at.request.index()];
         if request.end == OPEN {
             return 0.0;
         }
-        let own = self.learned_replies.get(at.request as usize).copied().unwrap_or(NO_DELAY);
+        let own = self.learned_replies.get(at.request.index()).copied().unwrap_or(NO_DELAY);
         let at = &RequestState { made: before_answer(service, at.request, at.made), ..*at };
         let timing = self.delay_of(request.kind, REPLY, 0).map_or(UNKNOWN, |delay| {
             let triggered = delay.trigger.time(service, at.request, at.made, request.end);
@@ -193,7 +193,7 @@ impl ServiceModel {
         thread: u32,
         time: i64,
     ) -> f64 {
-        let kind = service.requests[at.request as usize].kind;
+        let kind = service.requests[at.request.index()].kind;
         self.threads.odds(kind, call, self.threads.sample(service, at, call, thread, time))
     }
 
@@ -222,13 +222,13 @@ impl StepScores {
 /// The calls `made` for a request, in their order, before its response.
 pub(super) fn before_answer<'made>(
     service: &Service,
-    request: u32,
-    made: &'made [u32],
-) -> &'made [u32] {
-    let end = service.requests[request as usize].end;
+    request: RequestId,
+    made: &'made [MadeCallId],
+) -> &'made [MadeCallId] {
+    let end = service.requests[request.index()].end;
     if !service.goes_on_after_answers() {
         return made;
     }
-    let before = made.partition_point(|call| service.calls[*call as usize].begin <= end);
+    let before = made.partition_point(|call| service.calls[call.index()].begin <= end);
     made.get(..before).unwrap_or(made)
 }

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::events::{ServiceEvent, events};
-use super::service::{NodeSpan, OPEN, Service, UNKNOWN_THREAD};
+use super::service::{MadeCallId, NodeSpan, OPEN, RequestId, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::services::fits::MAX_PREPARING_CALLS;
 
 /// How a call fits the requests of its service.
@@ -34,9 +34,9 @@ impl Service {
 
     /// Returns whether a thread that has received nothing since `request` still works on it when it
     /// makes `call`: the request is not answered, or was answered no longer ago than it took.
-    fn is_at(&self, request: u32, call: u32) -> bool {
-        let (is_itself, begin) = (self.is_itself(request, call), self.calls[call as usize].begin);
-        let NodeSpan { begin: received, end, .. } = self.requests[request as usize];
+    fn is_at(&self, request: RequestId, call: MadeCallId) -> bool {
+        let (is_itself, begin) = (self.is_itself(request, call), self.calls[call.index()].begin);
+        let NodeSpan { begin: received, end, .. } = self.requests[request.index()];
         !is_itself && (end == OPEN || begin.saturating_sub(end) <= end.saturating_sub(received))
     }
 
@@ -49,11 +49,11 @@ impl Service {
             *first = request.begin.min(*first);
         }
         first.remove(&UNKNOWN_THREAD);
-        let is_before = |(call, span): (u32, &NodeSpan)| {
+        let is_before = |(call, span): (MadeCallId, &NodeSpan)| {
             let caller = self.calling_thread(call);
             first.get(&caller).filter(|first| span.begin < **first).map(|_| caller)
         };
-        let before: Vec<Option<u32>> = (0..).zip(&self.calls).map(is_before).collect();
+        let before: Vec<Option<u32>> = MadeCallId::ids().zip(&self.calls).map(is_before).collect();
         let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
         for caller in before.iter().flatten() {
             *counts.entry(*caller).or_default() += 1;
@@ -66,34 +66,34 @@ impl Service {
 
     /// Matches each call with the requests.
     pub(super) fn match_requests(&self) -> Vec<RequestMatch> {
-        let mut open: Vec<u32> = Vec::new();
+        let mut open: Vec<RequestId> = Vec::new();
         // The request that each thread received last.
-        let mut last: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut last: FxHashMap<u32, RequestId> = FxHashMap::default();
         let mut fits = vec![RequestMatch::default(); self.calls.len()];
         for (_, event) in events(self) {
             match event {
                 ServiceEvent::Receipt(request) => {
                     open.push(request);
-                    if let Some([receiver, _]) = self.request_threads.get(request as usize) {
+                    if let Some([receiver, _]) = self.request_threads.get(request.index()) {
                         last.insert(*receiver, request);
                     }
                 }
                 ServiceEvent::Answer(_) => {}
                 ServiceEvent::Reply(request) => open.retain(|open| *open != request),
                 ServiceEvent::Call(call) => {
-                    let lasts = |request: &u32| {
-                        self.requests[*request as usize].end != OPEN
-                            && self.outlasts(*request, call)
+                    let lasts = |request: &RequestId| {
+                        self.requests[request.index()].end != OPEN && self.outlasts(*request, call)
                     };
                     // A call may be for a request that is never answered, however long that stays
                     // open.
-                    let is_answered = |request: &u32| self.requests[*request as usize].end != OPEN;
+                    let is_answered =
+                        |request: &RequestId| self.requests[request.index()].end != OPEN;
                     let are_answered = !open.is_empty() && open.iter().all(is_answered);
                     // The calling thread has received no other request since.
                     let thread = self.calling_thread(call);
                     let of_thread = last.get(&thread).filter(|_| thread != UNKNOWN_THREAD);
                     let is_at_it = of_thread.is_some_and(|last| self.is_at(*last, call));
-                    fits[call as usize] =
+                    fits[call.index()] =
                         RequestMatch { are_answered, is_covered: open.iter().any(lasts), is_at_it };
                 }
             }

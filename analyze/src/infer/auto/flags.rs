@@ -1,40 +1,50 @@
 //! The flags of `auto`.
 
-use registry::{Flag, FlagChoice, FlagValues};
+use clap::Args;
+use registry::values::one_of;
 
 use crate::evidence::Evidence;
-use crate::infer::{flags, linking};
+use crate::infer::inference::AlgorithmFlags;
+use crate::infer::linking::LinkingFlags;
 use crate::options::Options;
 
-/// Kinds of evidence that are switched off.
-pub(in crate::infer) static WITHOUT: Flag<Evidence> = Flag::one_of(
-    "without",
-    "KIND",
-    || Evidence::ALL.map(|kind| FlagChoice::without_help(kind.name())).to_vec(),
-    str::parse,
-    "Leave out a kind of evidence that auto uses: delays, context, shapes, order, turns, nesting, \
-     threads, connections, sizes, hand-offs, operations (docs/accuracy.md)",
-)
-.unlisted()
-.delimited(',');
+#[derive(Debug, Args)]
+pub(super) struct AutoFlags {
+    /// Leave out a kind of evidence that auto uses: delays, context, shapes, order, turns, nesting,
+    /// threads, connections, sizes, hand-offs, operations, words (docs/accuracy.md)
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_parser = one_of::<Evidence>(Evidence::ALL.map(Evidence::name)),
+        hide_possible_values = true,
+        value_delimiter = ','
+    )]
+    without: Vec<Evidence>,
+    /// Messages that are not calls are linked by message linking.
+    #[command(flatten)]
+    linking: LinkingFlags,
+}
 
-/// Sets the `options` of the flags that the user gave. Messages that are not calls are linked by
-/// message linking, so its constants count, too.
-pub(super) fn apply_flags(given: &FlagValues, options: &mut Options) {
-    if given.is_given(&WITHOUT) {
-        options.without = given.all_values(&WITHOUT);
+impl AlgorithmFlags for AutoFlags {
+    fn apply_to(&self, options: &mut Options) {
+        if !self.without.is_empty() {
+            options.without = self.without.clone();
+        }
+        self.linking.apply_to(options);
     }
-    flags::set_window(given, options);
-    linking::apply_flags(given, options);
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::ALGORITHM;
     use super::*;
 
     #[test]
     fn help_names_all_kinds_of_evidence() {
         let names: Vec<&str> = Evidence::ALL.iter().map(|kind| kind.name()).collect();
-        assert!(WITHOUT.spec.help.contains(&names.join(", ")), "{names:?}");
+        let flags = ALGORITHM.declared_flags();
+        let without = flags.iter().find(|flag| flag.get_long() == Some("without")).unwrap();
+        let help = without.get_help().unwrap().to_string();
+        assert!(help.contains(&names.join(", ")), "{names:?}");
     }
 }

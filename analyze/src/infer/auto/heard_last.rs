@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assignment::Assignment;
-use super::service::{OPEN, Service, UNKNOWN_THREAD};
+use super::service::{MadeCallId, OPEN, RequestId, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::services::heard_last::{
     CALLS_PER_EXCEPTION, CONTRADICTED_SHARE, MIN_ANSWERS,
 };
@@ -22,9 +22,9 @@ pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) ->
     if CALLS_PER_EXCEPTION * by_others > calls {
         return None;
     }
-    let mut responses: FxHashMap<u32, Vec<(i64, u32)>> = FxHashMap::default();
+    let mut responses: FxHashMap<u32, Vec<(i64, MadeCallId)>> = FxHashMap::default();
     for ([_, receiver], (span, call)) in
-        service.call_threads.iter().zip(service.calls.iter().zip(0..))
+        service.call_threads.iter().zip(service.calls.iter().zip(MadeCallId::ids()))
     {
         if *receiver != UNKNOWN_THREAD && span.end != OPEN {
             responses.entry(*receiver).or_default().push((span.end, call));
@@ -34,9 +34,9 @@ pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) ->
     let receivers: FxHashSet<u32> =
         service.request_threads.iter().map(|[receiver, _]| *receiver).collect();
     let [mut others, mut all] = [0, 0];
-    let mut used: FxHashSet<u32> = FxHashSet::default();
-    for (request, [_, answerer]) in (0..).zip(&service.request_threads) {
-        let span = service.requests[request as usize];
+    let mut used: FxHashSet<MadeCallId> = FxHashSet::default();
+    for (request, [_, answerer]) in RequestId::ids().zip(&service.request_threads) {
+        let span = service.requests[request.index()];
         let Some(responses) = responses.get(answerer).filter(|_| !receivers.contains(answerer))
         else {
             continue;
@@ -47,7 +47,7 @@ pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) ->
         // An answer without a call of its own finds the call of an earlier answer.
         if let Some((_, call)) = last.filter(|(_, call)| used.insert(*call)) {
             all += 1;
-            others += u64::from(found.request_of_call.get(call as usize) != Some(&request));
+            others += u64::from(found.request_of_call.get(call.index()) != Some(&Some(request)));
         }
     }
     let is_much = all >= MIN_ANSWERS && others as f64 >= CONTRADICTED_SHARE * all as f64;
@@ -57,6 +57,7 @@ pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infer::auto::tests::requests;
     use crate::infer::span::NodeSpan;
 
     /// Workers that answer the request for which they made a call.
@@ -73,8 +74,8 @@ mod tests {
     }
 
     /// The result if calls are assigned to requests that are this far off.
-    fn contradictions_at_offset(off: u32, reader: u32) -> Option<[u64; 2]> {
-        let owner = (0..60).map(|call| call + off).collect();
+    fn contradictions_at_offset(off: usize, reader: u32) -> Option<[u64; 2]> {
+        let owner = requests((0..60).map(|call| call + off));
         count_contradicted_calls(
             &service(reader),
             &Assignment { request_of_call: owner, shares: Vec::new() },
@@ -93,7 +94,7 @@ mod tests {
     fn a_thread_that_does_not_receive_its_own_responses_is_no_evidence() {
         let mut service = service(1);
         service.call_threads.iter_mut().for_each(|[maker, _]| *maker += 1);
-        let owner = (1..61).collect();
+        let owner = requests(1..61);
         assert_eq!(
             count_contradicted_calls(
                 &service,

@@ -8,19 +8,18 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::events::{ServiceEvent, events};
-use super::service::{OPEN, Service, UNKNOWN_THREAD};
+use super::service::{OPEN, RequestId, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::services::holders::{MAX_EXCEPTIONS, MAX_OUTSIDE, MIN_OVERLAPS};
 
-/// The request that the thread of each call of `service` is bound to, [`NONE`] if it is bound to
-/// none; empty if the service does not have one thread per request.
-pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
+/// The request that the thread of each call of `service` is bound to, if any; empty if the service
+/// does not have one thread per request.
+pub(super) fn bound_requests(service: &Service) -> Vec<Option<RequestId>> {
     if service.call_threads.is_empty() {
         return Vec::new();
     }
-    let mut bound: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut requests = vec![NONE; service.calls.len()];
+    let mut bound: FxHashMap<u32, RequestId> = FxHashMap::default();
+    let mut requests = vec![None; service.calls.len()];
     let (mut open, mut overlaps, mut broken, mut cases, mut outside) =
         (0_usize, 0, 0_usize, 0_usize, 0_usize);
     for (time, event) in events(service) {
@@ -28,7 +27,7 @@ pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
             ServiceEvent::Receipt(request) => {
                 open += 1;
                 overlaps += usize::from(open > 1);
-                let [receiver, answerer] = service.request_threads[request as usize];
+                let [receiver, answerer] = service.request_threads[request.index()];
                 if receiver == UNKNOWN_THREAD {
                     return Vec::new();
                 }
@@ -37,14 +36,15 @@ pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
                 // Work for a request after its response ends before its thread is bound to another
                 // one.
                 let before = bound.insert(receiver, request);
-                let is_unanswered =
-                    |before: u32| service.request_end(&service.requests[before as usize]) > time;
+                let is_unanswered = |before: RequestId| {
+                    service.request_end(&service.requests[before.index()]) > time
+                };
                 broken += usize::from(before.is_some_and(is_unanswered) || answered_by_another);
             }
             ServiceEvent::Answer(_) => {}
             ServiceEvent::Reply(request) => {
                 open = open.saturating_sub(1);
-                let [receiver, _] = service.request_threads[request as usize];
+                let [receiver, _] = service.request_threads[request.index()];
                 if bound.get(&receiver) == Some(&request) {
                     bound.remove(&receiver);
                 }
@@ -52,10 +52,10 @@ pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
             ServiceEvent::Call(call) if open > 0 => {
                 match bound.get(&service.calling_thread(call)) {
                     Some(request) => {
-                        requests[call as usize] = *request;
+                        requests[call.index()] = Some(*request);
                         let is_unsure = service.is_unsure(call);
                         let [request, call] =
-                            [service.requests[*request as usize], service.calls[call as usize]];
+                            [service.requests[request.index()], service.calls[call.index()]];
                         cases += 1;
                         let is_cut =
                             !is_unsure && call.begin <= request.end && request.end < call.end;
@@ -77,6 +77,7 @@ pub(super) fn bound_requests(service: &Service) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::infer::auto::service::NodeSpan;
+    use crate::infer::auto::tests;
 
     /// Two requests at a time, each with a call; `thread` returns the thread of the receipt, the
     /// call and the reply of a request.
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn a_thread_per_request_is_bound_to_it() {
         let requests = bound_requests(&service(|request, _| request % 3));
-        assert_eq!(requests, (0..60).collect::<Vec<_>>());
+        assert_eq!(requests, tests::requests(0..60));
     }
 
     #[test]

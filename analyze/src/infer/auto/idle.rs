@@ -26,7 +26,7 @@ pub(super) fn while_idle(service: &Service, events: &[(i64, ServiceEvent)]) -> F
                 since = *time;
             }
             ServiceEvent::Call(call) if open == 0 => {
-                *counts.entry(service.calls[*call as usize].kind).or_default() += 1.0;
+                *counts.entry(service.calls[call.index()].kind).or_default() += 1.0;
             }
             ServiceEvent::Call(_) | ServiceEvent::Answer(_) => {}
         }

@@ -3,12 +3,12 @@
 //! receipt, and ends when the worker asks for more or receives more. The messages that ask for work
 //! are for no request.
 
-use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
+use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, Node, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::queues::Queues;
-use crate::calls::Calls;
-use crate::infer::call_links::DELIVERY;
+use crate::calls::{CallId, Calls};
+use crate::infer::call_links::WorkItem;
 use crate::infer::span::NodeSpan;
 use crate::naming::Naming;
 use crate::tuning::auto::queues::jobs::{
@@ -22,8 +22,8 @@ pub(super) struct Job {
     pub(super) span: NodeSpan,
     /// The row of the delivery.
     pub(super) row: u32,
-    /// The call that the delivery belongs to, marked as a delivery.
-    pub(super) call: u32,
+    /// The delivery of the call that it belongs to.
+    pub(super) item: WorkItem,
 }
 
 /// The jobs of all nodes.
@@ -67,8 +67,8 @@ impl<'trace> Jobs<'trace> {
             let latest = begin.saturating_add(window);
             let end = ends.get(&row).map_or(latest, |end| latest.min(*end));
             let span = NodeSpan { begin, end, kind: naming.hop(at) };
-            let call = calls.call_of_message(at) as u32 | DELIVERY;
-            jobs.of_nodes.entry(node).or_default().push(Job { span, row, call });
+            let item = WorkItem::delivery(calls.call_of_message(at));
+            jobs.of_nodes.entry(node).or_default().push(Job { span, row, item });
         }
         jobs.find_givers(trace, naming);
         jobs.last_longer(trace, naming, calls, window);
@@ -87,7 +87,7 @@ impl<'trace> Jobs<'trace> {
     }
 
     /// Returns whether the call asks for work.
-    pub(super) fn is_poll(&self, call: u32) -> bool {
+    pub(super) fn is_poll(&self, call: CallId) -> bool {
         self.queues.is_some_and(|queues| queues.is_poll(call))
     }
 
@@ -161,12 +161,12 @@ impl<'trace> Jobs<'trace> {
     /// delegates to others does.
     fn last_longer(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) {
         let mut within: FxHashMap<u32, (usize, Vec<i64>)> = FxHashMap::default();
-        for call in 0..calls.len() {
+        for call in calls.iter() {
             let Some(row) = calls.request(call) else { continue };
             let Some(jobs) = self
                 .of_nodes
                 .get(&self.node_of_giver(naming.src(row)))
-                .filter(|_| !self.is_poll(call as u32))
+                .filter(|_| !self.is_poll(call))
             else {
                 continue;
             };
@@ -205,7 +205,7 @@ fn ends(
     queues: &Queues,
     deliveries: &[u32],
 ) -> FxHashMap<u32, i64> {
-    let mut flows: FxHashMap<i64, Vec<(i64, WorkerEvent, u32)>> = FxHashMap::default();
+    let mut flows: FxHashMap<FlowId, Vec<(i64, WorkerEvent, u32)>> = FxHashMap::default();
     for row in deliveries {
         let Some(time) = trace.recv_last(*row as usize) else { continue };
         flows.entry(trace.flow(*row as usize)).or_default().push((
@@ -217,7 +217,7 @@ fn ends(
     for row in (0..trace.len()).filter(|row| trace.direction(*row) == FROM_CONNECTING) {
         let Some(events) = flows.get_mut(&trace.flow(row)) else { continue };
         let Some(time) = trace.send_first(row) else { continue };
-        let asks_for_work = queues.is_poll(calls.call_of_message(row) as u32);
+        let asks_for_work = queues.is_poll(calls.call_of_message(row));
         events.push((time, WorkerEvent::Sent { asks_for_work }, row as u32));
     }
     let mut ends = FxHashMap::default();

@@ -2,7 +2,7 @@
 //! before and after it. It is the sum over all hypotheses that were kept, by the forward and
 //! backward passes. Hypotheses that became equal are one point, so that their histories add up.
 
-use super::NONE;
+use super::service::{MadeCallId, RequestId};
 use crate::tuning::auto::search::hypotheses::TEMPER;
 
 /// An edge from a hypothesis to its continuation.
@@ -10,8 +10,8 @@ use crate::tuning::auto::search::hypotheses::TEMPER;
 struct LatticeEdge {
     from: u32,
     to: u32,
-    /// The request that the call of the step is assigned to.
-    request: u32,
+    /// The request that the call of the step is assigned to, if any.
+    request: Option<RequestId>,
     weight: f64,
     /// The logarithm of the sum over all paths to the hypothesis `from`.
     forward: f64,
@@ -20,8 +20,8 @@ struct LatticeEdge {
 /// Edges from the hypotheses before one event to those after it.
 #[derive(Clone, Copy, Debug)]
 struct LatticeStep {
-    /// The call that was assigned in this step; [`NONE`] for other events.
-    call: u32,
+    /// The call that was assigned in this step; `None` for other events.
+    call: Option<MadeCallId>,
     froms: u32,
     /// Index of the step's first edge.
     edges: usize,
@@ -43,9 +43,8 @@ impl Lattice {
         Lattice { steps: Vec::new(), edges: Vec::new(), forward: vec![0.0], next: Vec::new() }
     }
 
-    /// Begins the step to the hypotheses after an event; `call` is assigned to requests in it, or
-    /// [`NONE`].
-    pub(super) fn begin(&mut self, call: u32) {
+    /// Begins the step to the hypotheses after an event; `call` is assigned to requests in it.
+    pub(super) fn begin(&mut self, call: Option<MadeCallId>) {
         self.steps.push(LatticeStep {
             call,
             froms: self.forward.len() as u32,
@@ -55,7 +54,7 @@ impl Lattice {
     }
 
     /// Adds an edge: hypothesis `from` becomes `to` and gains `weight` in score.
-    pub(super) fn add(&mut self, from: u32, to: u32, request: u32, weight: f64) {
+    pub(super) fn add(&mut self, from: u32, to: u32, request: Option<RequestId>, weight: f64) {
         let weight = TEMPER * weight;
         let forward = self.forward[from as usize];
         if self.next.len() <= to as usize {
@@ -73,11 +72,11 @@ impl Lattice {
 
     /// Calls `take` for every call and possible request with the call, the request, and the
     /// probability that the call belongs to the request, and starts again with one hypothesis.
-    pub(super) fn finish(&mut self, mut take: impl FnMut(u32, u32, f64)) {
+    pub(super) fn finish(&mut self, mut take: impl FnMut(MadeCallId, Option<RequestId>, f64)) {
         let total = self.forward.iter().copied().fold(f64::NEG_INFINITY, log_sum);
         let mut backward = vec![0.0; self.forward.len()];
         let mut before = Vec::new();
-        let mut shares: Vec<(u32, f64)> = Vec::new();
+        let mut shares: Vec<(Option<RequestId>, f64)> = Vec::new();
         for LatticeStep { call, froms, edges } in self.steps.drain(..).rev() {
             before.clear();
             before.resize(froms as usize, f64::NEG_INFINITY);
@@ -86,7 +85,7 @@ impl Lattice {
                 let after = edge.weight + backward[edge.to as usize];
                 let slot = &mut before[edge.from as usize];
                 *slot = log_sum(*slot, after);
-                if call != NONE {
+                if call.is_some() {
                     let share = (edge.forward + after - total).exp();
                     match shares.iter_mut().find(|(request, _)| *request == edge.request) {
                         Some((_, sum)) => *sum += share,
@@ -94,7 +93,9 @@ impl Lattice {
                     }
                 }
             }
-            shares.iter().for_each(|(request, share)| take(call, *request, *share));
+            for (request, share) in &shares {
+                call.into_iter().for_each(|call| take(call, *request, *share));
+            }
             std::mem::swap(&mut backward, &mut before);
         }
         self.forward.clear();
@@ -121,20 +122,21 @@ mod tests {
         let mut lattice = Lattice::new();
         // Call 0 belongs to request 5 with 0.8, or else to 6; the next event is twice as likely
         // after the latter.
-        lattice.begin(0);
-        lattice.add(0, 0, 5, ln(0.8));
-        lattice.add(0, 1, 6, ln(0.2));
+        let [five, six] = [5, 6].map(|request| Some(RequestId::from_index(request)));
+        lattice.begin(Some(MadeCallId::from_index(0)));
+        lattice.add(0, 0, five, ln(0.8));
+        lattice.add(0, 1, six, ln(0.2));
         lattice.end();
-        lattice.begin(NONE);
-        lattice.add(0, 0, NONE, ln(0.3));
-        lattice.add(1, 0, NONE, ln(0.6));
+        lattice.begin(None);
+        lattice.add(0, 0, None, ln(0.3));
+        lattice.add(1, 0, None, ln(0.6));
         lattice.end();
         let mut found = Vec::new();
         lattice.finish(|call, request, share| {
-            found.push((call, request, (share * 1e9).round() / 1e9))
+            found.push((call.index(), request, (share * 1e9).round() / 1e9))
         });
         // 0.24 against 0.12.
-        assert_eq!(found, [(0, 5, 0.666_666_667), (0, 6, 0.333_333_333)]);
+        assert_eq!(found, [(0, five, 0.666_666_667), (0, six, 0.333_333_333)]);
         lattice.finish(|_, _, _| panic!("nothing is left"));
     }
 }

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::at::RequestState;
 use super::density::{Axis, Density};
 use super::fit::{NO_DELAY, before_answer};
 use super::model::{CallDelay, ServiceModel};
 use super::service::REPLY;
-use super::service::{OPEN, Service, recent_calls};
+use super::service::{MadeCallId, OPEN, RequestId, Service, recent_calls};
 use super::shapes::Shapes;
 use super::threads::{self, ThreadEvidence};
 use super::trigger::{Trigger, open_calls};
@@ -25,8 +24,8 @@ use crate::tuning::auto::model::fit::SLOTS;
 /// The samples of one kind of call for one kind of request.
 #[derive(Default)]
 struct CallSamples {
-    /// The request and the call of each sample.
-    of: Vec<(u32, u32)>,
+    /// The request and the call of each sample; `None` for the reply.
+    of: Vec<(RequestId, Option<MadeCallId>)>,
     /// Delays by trigger: the call, its delay, and the time from the receipt to the trigger, in
     /// nanoseconds.
     after: FxHashMap<Trigger, Vec<(u32, i64, i64)>>,
@@ -35,9 +34,16 @@ struct CallSamples {
 }
 
 impl CallSamples {
-    fn add(&mut self, service: &Service, request: u32, call: u32, made: &[u32], time: i64) {
+    fn add(
+        &mut self,
+        service: &Service,
+        request: RequestId,
+        call: Option<MadeCallId>,
+        made: &[MadeCallId],
+        time: i64,
+    ) {
         let at = self.of.len() as u32;
-        let begin = service.requests[request as usize].begin;
+        let begin = service.requests[request.index()].begin;
         self.of.push((request, call));
         let mut add = |trigger: Trigger| {
             if let Some(since) = trigger.time(service, request, made, time) {
@@ -50,11 +56,11 @@ impl CallSamples {
             }
         };
         [Trigger::Receipt, Trigger::Last, Trigger::LastEnd].into_iter().for_each(&mut add);
-        if service.goes_on_after_answers() && call != NONE {
+        if service.goes_on_after_answers() && call.is_some() {
             add(Trigger::Answer);
         }
         let mut kinds: Vec<u32> =
-            made.iter().map(|call| service.calls[*call as usize].kind).collect();
+            made.iter().map(|call| service.calls[call.index()].kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
         for kind in kinds {
@@ -92,8 +98,8 @@ impl CallSamples {
         for (at, delay, _) in after {
             let (request, call) = self.of[*at as usize];
             match call {
-                NONE => learned.replies[request as usize] = *delay,
-                call => learned.calls[call as usize] = (request, *delay),
+                None => learned.replies[request.index()] = *delay,
+                Some(call) => learned.calls[call.index()] = (Some(request), *delay),
             }
         }
         let total: f64 = self.open.iter().sum::<f64>() + 1.2;
@@ -107,7 +113,7 @@ impl CallSamples {
 
 /// Delays of the calls and replies from which the model is learned.
 struct LearnedDelays {
-    calls: Vec<(u32, i64)>,
+    calls: Vec<(Option<RequestId>, i64)>,
     replies: Vec<i64>,
 }
 
@@ -115,7 +121,7 @@ struct LearnedDelays {
 /// `is_used`.
 pub(super) fn learn(
     service: &Service,
-    made: &[Vec<u32>],
+    made: &[Vec<MadeCallId>],
     is_used: impl Fn(usize) -> bool,
     shapes: &mut Shapes,
     axis: Axis,
@@ -126,7 +132,7 @@ pub(super) fn learn(
         ..ServiceModel::default()
     };
     let mut learned = LearnedDelays {
-        calls: vec![(NONE, NO_DELAY); service.calls.len()],
+        calls: vec![(None, NO_DELAY); service.calls.len()],
         replies: vec![NO_DELAY; service.requests.len()],
     };
     let mut samples: FxHashMap<(u32, u32, u32), CallSamples> = FxHashMap::default();
@@ -137,20 +143,22 @@ pub(super) fn learn(
     };
     let some_are = (0..made.len()).any(|request| is_used(request) && is_whole(request));
     let is_used = |request: usize| is_used(request) && (is_whole(request) || !some_are);
-    for (request, made) in made.iter().enumerate().filter(|(request, _)| is_used(*request)) {
-        let span = service.requests[request];
+    for (request, made) in
+        RequestId::ids().zip(made).filter(|(request, _)| is_used(request.index()))
+    {
+        let span = service.requests[request.index()];
         let mut shape = 0;
         for (at, call) in made.iter().enumerate() {
             let Some((before, _)) = made.split_at_checked(at) else { continue };
-            let of = service.calls[*call as usize];
+            let of = service.calls[call.index()];
             let slot = shapes.count(shape, of.kind).min(SLOTS - 1);
             if service.goes_on_after_answers() {
                 let is_after = usize::from(of.begin > span.end);
                 model.after_answer.entry((span.kind, of.kind)).or_insert([0.5; 2])[is_after] += 1.0;
             }
             let samples = samples.entry((span.kind, of.kind, slot)).or_default();
-            samples.add(service, request as u32, *call, recent_calls(before), of.begin);
-            let at = RequestState { request: request as u32, made: recent_calls(before), shape };
+            samples.add(service, request, Some(*call), recent_calls(before), of.begin);
+            let at = RequestState { request, made: recent_calls(before), shape };
             let thread = service.calling_thread(*call);
             samples.threads.extend(model.threads.sample(service, &at, of.kind, thread, of.begin));
             let next = model.next.entry((span.kind, shape)).or_default();
@@ -162,11 +170,11 @@ pub(super) fn learn(
         }
         let (kind, all) = (span.kind, shape);
         if span.end != OPEN {
-            let made = before_answer(service, request as u32, made);
+            let made = before_answer(service, request, made);
             let samples = samples.entry((span.kind, REPLY, 0)).or_default();
-            samples.add(service, request as u32, NONE, recent_calls(made), span.end);
-            let at = RequestState { request: request as u32, made: recent_calls(made), shape };
-            let thread = service.answering_thread(request as u32);
+            samples.add(service, request, None, recent_calls(made), span.end);
+            let at = RequestState { request, made: recent_calls(made), shape };
+            let thread = service.answering_thread(request);
             samples.threads.extend(model.threads.sample(service, &at, REPLY, thread, span.end));
         }
         ended.push((kind, all));
@@ -242,14 +250,14 @@ fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, 
 }
 
 /// Learns how often calls are made for no request, for the kinds with a known delay.
-fn count_spontaneous(model: &mut ServiceModel, service: &Service, made: &[Vec<u32>]) {
+fn count_spontaneous(model: &mut ServiceModel, service: &Service, made: &[Vec<MadeCallId>]) {
     let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
     let span =
         times().max().zip(times().min()).map_or(1, |(last, first)| last.saturating_sub(first));
     let mut counts: FxHashMap<u32, f64> = FxHashMap::default();
     service.calls.iter().for_each(|call| *counts.entry(call.kind).or_default() += 1.0);
     for call in made.iter().flatten() {
-        *counts.entry(service.calls[*call as usize].kind).or_default() -= 1.0;
+        *counts.entry(service.calls[call.index()].kind).or_default() -= 1.0;
     }
     for (_, call, _) in model.delays.keys() {
         if let Some(count) = counts.get(call) {

@@ -9,7 +9,7 @@ use super::learn::learn;
 use super::model::{BackgroundAssumption, ServiceModel};
 use super::parts::search;
 use super::promises::LookaheadModel;
-use super::service::Service;
+use super::service::{RequestId, Service};
 use super::shapes::Shapes;
 use super::sizes::SizeEvidence;
 use crate::evidence::Evidence;
@@ -31,7 +31,7 @@ impl EmStep<'_> {
     /// The model of an assignment.
     pub(super) fn model(
         &self,
-        owner: &[u32],
+        owner: &[Option<RequestId>],
         background: BackgroundAssumption,
         shapes: &mut Shapes,
     ) -> ServiceModel {
@@ -46,7 +46,7 @@ impl EmStep<'_> {
     /// to learn.
     pub(super) fn model_without_fifo(
         &self,
-        owner: &[u32],
+        owner: &[Option<RequestId>],
         background: BackgroundAssumption,
         shapes: &mut Shapes,
     ) -> ServiceModel {
@@ -64,7 +64,11 @@ impl EmStep<'_> {
     }
 
     /// The best assignment under a model.
-    pub(super) fn best_requests(&self, shapes: &Shapes, model: &ServiceModel) -> Vec<u32> {
+    pub(super) fn best_requests(
+        &self,
+        shapes: &Shapes,
+        model: &ServiceModel,
+    ) -> Vec<Option<RequestId>> {
         let mut owner =
             search(self.service, &self.events, shapes, model, self.width, false).request_of_call;
         // Restarts do not model the order of service, and exchanges would only hide it.

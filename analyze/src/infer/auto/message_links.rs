@@ -1,14 +1,20 @@
 //! The links of all messages of a batch, from its queues, services and processes. Each message gets
 //! its links once, from the first of these that explains it.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::assignment::Assignment;
 use super::groundwork::Groundwork;
-use super::service::Service;
+use super::service::{MadeCallId, RequestId, Service};
 use super::services::Services;
-use super::{answered_by_another, doubted, early};
+use super::{answered_by_another, decided, doubted, early};
+use crate::call_evidence::CallEvidence;
+use crate::calls::{CallId, Calls};
 use crate::infer::call_links;
 use crate::infer::input::InferenceInput;
 use crate::links::Links;
+use crate::naming::is_context;
+use crate::tuning::words::DECIDING_RELIABILITY;
 use crate::warnings::WarningCounts;
 
 /// A message, its possible parents with their probabilities, and the probability that it has no
@@ -24,16 +30,21 @@ struct MessageLinks<'a> {
     is_linked: Vec<bool>,
     /// Messages of work that started before its announcement: their links are set after all others.
     of_early: Vec<MessageParents>,
+    /// Messages with causes that rare words show.
+    by_words: Vec<u32>,
+    /// The hops with messages that mostly are deliveries out of queues.
+    delivering: FxHashSet<u32>,
 }
 
-/// The links of all messages. Warnings about them are recorded in `warnings`.
+/// The links of all messages, and the messages with causes that rare words show. Warnings about
+/// them are recorded in `warnings`.
 pub(super) fn links(
     input: &InferenceInput<'_>,
     groundwork: &Groundwork,
     services: &Services,
     assignments: &[Assignment],
     warnings: &mut WarningCounts,
-) -> Links {
+) -> (Links, Vec<u32>) {
     let InferenceInput { trace, naming, options, .. } = *input;
     let mut all = MessageLinks {
         input,
@@ -41,6 +52,8 @@ pub(super) fn links(
         links: Links::spontaneous_only(trace.len()),
         is_linked: vec![false; trace.len()],
         of_early: Vec::new(),
+        by_words: Vec::new(),
+        delivering: delivering_hops(input, groundwork),
     };
     all.link_deliveries();
     doubted::warn_of_shared_connections(warnings, trace, naming, &groundwork.calls);
@@ -55,7 +68,10 @@ pub(super) fn links(
     services.spawned.link(trace, naming, &groundwork.calls, options.window, links, is_linked);
     all.link_others();
     all.link_early();
-    all.links
+    all.by_words.extend(services.linked_by_words(&groundwork.calls));
+    all.by_words.sort_unstable();
+    all.by_words.dedup();
+    (all.links, all.by_words)
 }
 
 impl MessageLinks<'_> {
@@ -64,6 +80,13 @@ impl MessageLinks<'_> {
         let queues = &self.groundwork.queues;
         for row in queues.deliveries() {
             queues.link(row, &mut self.links);
+            // If only one message can be the cause, no order was needed to find it.
+            let evidence = match self.links.parents(row as usize).len() {
+                1 => CallEvidence::OneRequest,
+                _ => CallEvidence::Inferred,
+            };
+            self.links.set_evidence(row as usize, Some(evidence));
+            self.link_by_words(row as usize);
             self.is_linked[row as usize] = true;
         }
     }
@@ -77,7 +100,13 @@ impl MessageLinks<'_> {
         discount: f64,
     ) {
         let calls = &self.groundwork.calls;
-        let shares = |call: usize| found.shares.get(call).into_iter().flatten().copied();
+        self.set_evidence(service, found);
+        let shares =
+            |call: MadeCallId| found.shares.get(call.index()).into_iter().flatten().copied();
+        let received = match self.groundwork.words.is_empty() {
+            true => ReceivedMessages::default(),
+            false => ReceivedMessages::new(service, found, calls),
+        };
         call_links::link_messages(
             calls,
             service.node_calls(),
@@ -93,18 +122,100 @@ impl MessageLinks<'_> {
                     );
                     match parents.iter().any(|(parent, _)| services.early.contains(parent)) {
                         true => self.of_early.push((message, parents, spontaneous)),
-                        false => self.links.set_parents(message, &parents, spontaneous),
+                        false => {
+                            self.links.set_parents(message, &parents, spontaneous);
+                            let best = self.likeliest_parent(message);
+                            if self.is_better_by_words(message, best)
+                                || received.unbound.contains(&message)
+                                    && received
+                                        .contradicts(best, self.surer_cause_by_words(message))
+                            {
+                                self.link_by_words(message);
+                            }
+                        }
                     }
                 }
                 self.is_linked[message] = true;
             },
         );
         for call in &service.timer_calls {
-            if let Some(request) = calls.request(*call as usize) {
+            if let Some(request) = calls.request(*call) {
                 self.links.set_parents(request, &[], 1.0);
+                self.link_by_words(request);
                 self.is_linked[request] = true;
             }
         }
+    }
+
+    /// Sets what decided the requests of the calls of a service.
+    fn set_evidence(&mut self, service: &Service, found: &Assignment) {
+        let calls = &self.groundwork.calls;
+        let is_of_context = |call: CallId| {
+            let row = calls.request(call);
+            row.and_then(|row| self.input.trace.message(row).src_tid).is_some_and(is_context)
+        };
+        let evidence = decided::evidence_of_calls(service, found, is_of_context);
+        for (made, evidence) in service.made_calls.iter().zip(evidence) {
+            if let Some(row) = calls.request(*made).filter(|row| !self.is_linked[*row]) {
+                self.links.set_evidence(row, evidence);
+            }
+        }
+    }
+
+    /// Links the message to its cause by rare words, if these show one.
+    fn link_by_words(&mut self, message: usize) {
+        if let Some((_, sure)) = self.groundwork.words.cause(message) {
+            self.groundwork.words.link(message, &mut self.links);
+            if sure > 0.5 {
+                self.by_words.push(message as u32);
+                if self.is_call(message) {
+                    self.links.set_evidence(message, Some(CallEvidence::Words));
+                }
+            }
+        }
+    }
+
+    /// Returns whether the message is a delivery out of a queue, or the request of a call of a node
+    /// that serves requests.
+    fn is_call(&self, message: usize) -> bool {
+        let (calls, naming) = (&self.groundwork.calls, self.input.naming);
+        self.groundwork.queues.causes(message).is_some()
+            || calls.request(calls.call_of_message(message)) == Some(message)
+                && !naming.nodes()[naming.src(message) as usize].client
+    }
+
+    /// The cause of the message by rare words, if it is almost certain, and no less sure than its
+    /// likeliest parent: of two contradicting observations the one that is less often wrong is
+    /// right.
+    fn surer_cause_by_words(&self, message: usize) -> Option<u32> {
+        let parents = self.links.parents(message).map(|(_, share)| share);
+        let known = parents.fold(DECIDING_RELIABILITY, f64::max);
+        let cause = self.groundwork.words.cause(message);
+        cause.filter(|(_, sure)| *sure >= known).map(|(cause, _)| cause)
+    }
+
+    fn likeliest_parent(&self, message: usize) -> Option<u32> {
+        let parents = self.links.parents(message);
+        parents.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(parent, _)| parent)
+    }
+
+    /// Returns whether the cause of the message by rare words is better than its links by the
+    /// assignment of calls, with the likeliest parent `best`: if it seems to have no cause, if such
+    /// messages are deliveries, which are no responses to what came last on their connection, or if
+    /// the sender received a delivery after that parent.
+    fn is_better_by_words(&self, message: usize, best: Option<u32>) -> bool {
+        let Some((cause, _)) = self.groundwork.words.cause(message) else { return false };
+        let came = |row: u32| self.input.trace.arrival_time(row as usize);
+        self.links.spontaneous_probability(message) > 0.5
+            || self.is_delivery(message)
+            || self.is_delivery(cause as usize)
+                && best.is_some_and(|parent| came(parent) < came(cause))
+    }
+
+    /// Returns whether the message is a delivery out of a queue, or such messages mostly are.
+    fn is_delivery(&self, message: usize) -> bool {
+        self.groundwork.queues.causes(message).is_some()
+            || self.delivering.contains(&self.input.naming.hop(message))
     }
 
     /// Links the messages that no service explains: by the connection or call id, or else as
@@ -112,7 +223,10 @@ impl MessageLinks<'_> {
     fn link_others(&mut self) {
         let InferenceInput { trace, naming, .. } = *self.input;
         let Groundwork { linked, calls, .. } = self.groundwork;
-        for message in (0..trace.len()).filter(|message| !self.is_linked[*message]) {
+        for message in 0..trace.len() {
+            if self.is_linked[message] {
+                continue;
+            }
             if calls.is_control(calls.call_of_message(message)) {
                 self.links.set_parents(message, &[], 1.0);
                 continue;
@@ -126,6 +240,10 @@ impl MessageLinks<'_> {
             }
             let parents: Vec<(u32, f64)> = linked.parents(message).collect();
             self.links.set_parents(message, &parents, linked.spontaneous_probability(message));
+            if self.is_call(message) && self.links.most_likely(message).is_some() {
+                self.links.set_evidence(message, Some(CallEvidence::Inferred));
+            }
+            self.link_by_words(message);
         }
     }
 
@@ -136,5 +254,68 @@ impl MessageLinks<'_> {
                 early::links(self.input.trace, &self.links, message, parents, spontaneous);
             self.links.set_parents(message, &parents, spontaneous);
         }
+    }
+}
+
+/// The hops with messages that mostly are deliveries: out of a queue, or responses that share a
+/// word with another request than the one before them on their connection.
+fn delivering_hops(input: &InferenceInput<'_>, groundwork: &Groundwork) -> FxHashSet<u32> {
+    let Groundwork { queues, words, calls, .. } = groundwork;
+    let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
+    if words.is_empty() {
+        return FxHashSet::default();
+    }
+    let is_request = |row: usize| calls.request(calls.call_of_message(row)) == Some(row);
+    for row in 0..input.trace.len() {
+        let answered = calls.request(calls.call_of_message(row)).filter(|of| *of != row);
+        let cause = words.cause(row).filter(|(_, sure)| *sure >= DECIDING_RELIABILITY);
+        let is_delivery = queues.causes(row).is_some()
+            || answered.zip(cause).is_some_and(|(answered, (cause, _))| {
+                answered != cause as usize && is_request(cause as usize)
+            });
+        let [deliveries, all] = counts.entry(input.naming.hop(row)).or_default();
+        *deliveries += usize::from(is_delivery);
+        *all += 1;
+    }
+    counts.retain(|_, [deliveries, all]| 2 * *deliveries > *all);
+    counts.into_keys().collect()
+}
+
+/// The messages that a node received, by the requests to which an assignment of its calls gives
+/// them.
+#[derive(Default)]
+struct ReceivedMessages {
+    requests: FxHashMap<u32, RequestId>,
+    /// The requests of calls without a request that threads or words of open requests show.
+    unbound: FxHashSet<usize>,
+}
+
+impl ReceivedMessages {
+    fn new(service: &Service, found: &Assignment, calls: &Calls) -> ReceivedMessages {
+        let mut received = ReceivedMessages::default();
+        for (request, item) in RequestId::ids().zip(&service.request_calls) {
+            let call = item.call();
+            let row = match item.is_delivery() {
+                true => calls.response(call).or(calls.request(call)),
+                false => calls.request(call),
+            };
+            received.requests.extend(row.map(|row| (row as u32, request)));
+        }
+        for (call, made) in MadeCallId::ids().zip(&service.made_calls) {
+            let request = found.request_of_call.get(call.index()).copied().flatten();
+            let response = calls.response(*made);
+            received.requests.extend(response.map(|row| row as u32).zip(request));
+            let is_claimed = service.word_claims.contains_key(made);
+            if service.bound_request(call).is_none() && !is_claimed {
+                received.unbound.extend(calls.request(*made));
+            }
+        }
+        received
+    }
+
+    /// Returns whether the assignment gives `cause` to another request than `parent`.
+    fn contradicts(&self, parent: Option<u32>, cause: Option<u32>) -> bool {
+        let request = |row: Option<u32>| row.and_then(|row| self.requests.get(&row));
+        request(cause).is_some() && request(parent) != request(cause)
     }
 }

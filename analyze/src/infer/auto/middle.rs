@@ -37,7 +37,7 @@ impl<'a> UntracedIntermediaries<'a> {
         let mut served: FxHashMap<ServerAddress<'a>, FxHashMap<u32, Vec<CallTimes>>> =
             FxHashMap::default();
         let mut made: FxHashMap<(ServerAddress<'a>, u32), Vec<CallTimes>> = FxHashMap::default();
-        for call in 0..calls.len() {
+        for call in calls.iter() {
             let (Some(row), Some(answer)) = (calls.request(call), calls.response(call)) else {
                 continue;
             };

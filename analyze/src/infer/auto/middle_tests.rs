@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use message_trace::Message;
 
 use super::*;
-use crate::calls::{CandidateParents, LikelyParents};
+use crate::calls::{CallId, CandidateParents, LikelyParents};
 use crate::fixture::Fixture;
 use crate::infer::auto::AutoAlgorithm;
 use crate::infer::auto::tests::{MS, lot};
@@ -71,11 +71,11 @@ fn made_for(
 ) -> usize {
     let parents =
         LikelyParents::from_links(calls, links, &CandidateParents::from_links(calls, links));
-    let callee = |call: usize| {
+    let callee = |call: CallId| {
         let row = calls.request(call).unwrap();
         trace.nodes.get(trace.message(row).dst).unwrap().command.as_str()
     };
-    let of = (0..calls.len()).filter(|call| callee(*call) == to);
+    let of = calls.iter().filter(|call| callee(*call) == to);
     of.filter(|call| parents.of_call(*call).unwrap().call.map(callee) == parent).count()
 }
 
@@ -91,8 +91,8 @@ fn calls_of_an_untraced_program_are_for_the_requests_to_it() {
     let parents =
         LikelyParents::from_links(calls, links, &CandidateParents::from_links(calls, links));
     let mut of = vec![0; calls.len()];
-    for parent in (0..calls.len()).filter_map(|call| parents.of_call(call)?.call) {
-        of[parent] += 1;
+    for parent in calls.iter().filter_map(|call| parents.of_call(call)?.call) {
+        of[parent.index()] += 1;
     }
     let twos = of.iter().filter(|count| **count == 2).count();
     assert!(twos >= 196, "{twos}");

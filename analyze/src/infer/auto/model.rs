@@ -12,7 +12,7 @@ use super::density::Density;
 use super::events::ServiceEvent;
 use super::idle::while_idle;
 use super::promises::LookaheadModel;
-use super::service::Service;
+use super::service::{RequestId, Service};
 use super::shapes::{ShapeId, Shapes};
 use super::sizes::SizeEvidence;
 use super::threads::ThreadEvidence;
@@ -68,7 +68,7 @@ pub(super) struct ServiceModel {
     pub(super) triggers: Vec<Trigger>,
     /// The request that each call was assigned to when the model was learned, and the delay of the
     /// call in nanoseconds.
-    pub(super) learned_calls: Arc<Vec<(u32, i64)>>,
+    pub(super) learned_calls: Arc<Vec<(Option<RequestId>, i64)>>,
     /// The delay of each reply that was a sample, in nanoseconds.
     pub(super) learned_replies: Arc<Vec<i64>>,
     /// Cached results.

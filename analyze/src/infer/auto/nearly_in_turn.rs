@@ -14,7 +14,6 @@
 mod chains;
 mod sampling;
 
-use super::NONE;
 use super::assignment::Assignment;
 use super::doubted;
 use super::service::Service;
@@ -50,11 +49,11 @@ pub(super) fn commit_near_fifo(service: &Service, tried: &RejectedFifo, found: &
         {
             let all: u32 = seen.iter().map(|(_, times)| times).sum();
             let share = |times: u32| f64::from(times) / f64::from(all.max(1));
-            found.shares[call as usize] =
-                seen.iter().map(|(request, times)| (*request, share(*times))).collect();
+            found.shares[call.index()] =
+                seen.iter().map(|(request, times)| (Some(*request), share(*times))).collect();
             let likeliest = preferred.iter().max_by_key(|(request, times)| (*times, *request));
-            is_resolved[call as usize] = true;
-            found.request_of_call[call as usize] = likeliest.map_or(NONE, |(request, _)| *request);
+            is_resolved[call.index()] = true;
+            found.request_of_call[call.index()] = likeliest.map(|(request, _)| *request);
         }
     }
     found.prefer_best(|call| is_resolved[call]);

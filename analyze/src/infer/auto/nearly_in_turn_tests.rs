@@ -1,9 +1,8 @@
 use super::*;
-use crate::infer::auto::NONE;
 use crate::infer::auto::service::NodeSpan;
 use crate::infer::auto::strict;
 use crate::infer::auto::strict::tests::{ServingOrder, event_loop};
-use crate::infer::auto::tests::lot;
+use crate::infer::auto::tests::{lot, requests};
 
 /// Two requests with a call each. The second call ends, and the second request is answered, at
 /// these times. In FIFO order the first call is for the first request.
@@ -16,7 +15,7 @@ fn two(second_ends: i64, answered: i64) -> (Service, RejectedFifo) {
         ..Service::default()
     };
     let plans = std::iter::once((9, vec![1])).collect();
-    (service, RejectedFifo { plans, request_of_call: vec![0, 1] })
+    (service, RejectedFifo { plans, request_of_call: requests([0, 1]) })
 }
 
 /// The only chains of that service.
@@ -35,7 +34,8 @@ fn costs_of_an_exchange_match_handwritten_values() {
     // responses.
     let costs = both.exchange(0, [0, 1], false);
     assert!((costs - 6.0 * 2f64.ln()).abs() < 1e-9, "{costs}");
-    assert_eq!(both.links().collect::<Vec<_>>(), [(0, 1), (1, 0)]);
+    let links = both.links().map(|(call, request)| (call.index(), request.index()));
+    assert_eq!(links.collect::<Vec<_>>(), [(0, 1), (1, 0)]);
     let back = both.exchange(0, [0, 1], true);
     assert!((back + costs).abs() < 1e-9, "{back}");
     // The second call ends after the response to the first request, and cannot be for it.
@@ -52,9 +52,10 @@ fn samples_are_as_frequent_as_they_are_likely() {
     let likely = sampling::sample_exchanges(&mut chains(&service, &tried));
     for (call, seen) in &likely {
         let all: u32 = seen.iter().map(|(_, times)| times).sum();
-        let own = seen.iter().find(|(request, _)| request == call).map_or(0, |(_, times)| *times);
+        let own = seen.iter().find(|(request, _)| request.index() == call.index());
+        let own = own.map_or(0, |(_, times)| *times);
         let share = f64::from(own) / f64::from(all);
-        assert!((share - 0.8).abs() < 0.1, "{call}: {seen:?}");
+        assert!((share - 0.8).abs() < 0.1, "{call:?}: {seen:?}");
     }
     assert_eq!(likely.len(), 2);
 }
@@ -70,7 +71,7 @@ fn kinds_of_calls_made_twice_or_by_other_requests_are_left_out() {
     tried.plans = [(9, vec![1]), (8, vec![1])].into_iter().collect();
     assert_eq!(chains(&service, &tried).len(), 2);
     // A request without its call does not count.
-    tried.request_of_call[1] = NONE;
+    tried.request_of_call[1] = None;
     let one = chains(&service, &tried);
     assert_eq!((one.len(), one.share_of_all()), (1, 0.5));
 }
@@ -82,9 +83,9 @@ fn commit_and_score(order: ServingOrder, together: bool, guessed: bool) -> (usiz
     let (mut service, truth) = event_loop(30, 150, order);
     let first = service.calls[0].begin;
     service.shared_writes = if together { vec![[first, first + 300]] } else { Vec::new() };
-    let owner: Vec<u32> = truth.iter().map(|request| (request + 1) % 150).collect();
+    let owner = requests(truth.iter().map(|request| (request.unwrap().index() + 1) % 150));
     let own = if guessed { 0.6 } else { 0.8 };
-    let shares = owner.iter().map(|request| vec![(*request, own), (NONE, 1.0 - own)]).collect();
+    let shares = owner.iter().map(|request| vec![(*request, own), (None, 1.0 - own)]).collect();
     let mut found = Assignment { request_of_call: owner, shares };
     let tried = strict::commit_fifo(&service, &mut found).expect("the order is not kept");
     commit_near_fifo(&service, &tried, &mut found);

@@ -7,7 +7,7 @@
 //! one end only. Then the peers' times replace it, and all times of the node are on the common
 //! clock, or shifted by the apparent difference of the peers' clocks ([`offsets`]).
 
-use message_trace::MessageTrace;
+use message_trace::{FlowId, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hand_offs::ServiceHandoff;
@@ -15,15 +15,15 @@ use super::jobs::Jobs;
 use super::middle::UntracedIntermediaries;
 use super::node_clocks::NodeClocks;
 use super::operation_kinds::OperationKinds;
-use super::service::{NodeSpan, OPEN, Service, UNKNOWN_SIZE, UNKNOWN_THREAD};
+use super::service::{MadeCallId, NodeSpan, OPEN, Service, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use super::service_parts::{CallRow, RequestRow};
 use super::side_by_side::SyscallBatches;
 use super::spawned::SpawnedProcesses;
 use super::thread_numbers::ThreadNumbers;
-use super::{NONE, hand_offs, offsets};
-use crate::calls::Calls;
+use super::{hand_offs, offsets};
+use crate::calls::{CallId, Calls};
 use crate::evidence::{EnabledEvidence, Evidence};
-use crate::infer::call_links::DELIVERY;
+use crate::infer::call_links::WorkItem;
 use crate::infer::input::InferenceInput;
 use crate::naming::Naming;
 use crate::tuning::auto::services::observe::MAX_MISPAIRING;
@@ -42,12 +42,12 @@ pub(super) fn services(
     operation_kinds: &OperationKinds,
 ) -> (Vec<Service>, FxHashMap<u32, Vec<ServiceHandoff>>) {
     let mut observer = Observer::new(input, calls, jobs, spawned, operation_kinds);
-    for call in 0..calls.len() {
+    for call in calls.iter() {
         // A delivery without a request is a job, not a request.
         let row = calls.request(call).filter(|row| !jobs.is_delivery(*row));
         if let Some(row) = row.filter(|_| !calls.is_control(call)) {
-            observer.request(call as u32, row);
-            observer.add_call(call as u32, row);
+            observer.request(call, row);
+            observer.add_call(call, row);
         }
     }
     let hand_offs = hand_offs::handoffs_by_node(
@@ -71,11 +71,12 @@ struct Observer<'a> {
     intermediaries: UntracedIntermediaries<'a>,
     threads: ThreadNumbers,
     /// The last call of a node on each flow.
-    last_on_flow: FxHashMap<(i64, u32), u32>,
+    last_on_flow: FxHashMap<(FlowId, u32), MadeCallId>,
     operation_kinds: &'a OperationKinds,
     /// Messages that one system call sent or received.
     side_by_side: SyscallBatches,
-    /// The kinds of requests, and of calls, that have the times of their peers' clocks.
+    /// The kinds of requests, and of calls, whose times are those of their peers' clocks, because
+    /// their own node lacks the times of such messages.
     requests_by_peers: FxHashSet<u32>,
     calls_by_peers: FxHashSet<u32>,
     services: Vec<Service>,
@@ -129,8 +130,8 @@ impl<'a> Observer<'a> {
     }
 
     /// The sizes of the request, in row `row`, and of the response of a call.
-    fn bytes(&self, call: u32, row: usize) -> [i64; 2] {
-        let response = self.calls.response(call as usize);
+    fn bytes(&self, call: CallId, row: usize) -> [i64; 2] {
+        let response = self.calls.response(call);
         [row, response.unwrap_or(usize::MAX)]
             .map(|row| if row < self.trace.len() { self.trace.bytes(row) } else { UNKNOWN_SIZE })
     }
@@ -148,12 +149,12 @@ impl<'a> Observer<'a> {
     }
 
     /// Adds a call with this request row to the requests of the called node.
-    fn request(&mut self, call: u32, row: usize) {
+    fn request(&mut self, call: CallId, row: usize) {
         let Observer { trace, naming, calls, .. } = *self;
         let callee = naming.dst(row);
         let Some(begin) = self.received_time(callee, row) else { return };
         let (kind, bytes) = (self.kind(row), self.bytes(call, row));
-        let response = calls.response(call as usize).filter(|row| naming.src(*row) == callee);
+        let response = calls.response(call).filter(|row| naming.src(*row) == callee);
         let end = response.and_then(|row| self.sent_time(callee, row));
         if !self.clocks.times_known(trace, row)[1] {
             self.requests_by_peers.insert(kind);
@@ -166,12 +167,12 @@ impl<'a> Observer<'a> {
             threads,
             bytes,
             answering: end.and(response).map_or(0, |row| sending_time(trace, row)),
-            call,
+            item: WorkItem::request(call),
         });
     }
 
     /// Adds a call with this request row to the calls of the node that made it.
-    fn add_call(&mut self, call: u32, row: usize) {
+    fn add_call(&mut self, call: CallId, row: usize) {
         let Observer { trace, naming, calls, jobs, spawned, .. } = *self;
         let client = naming.src(row);
         if let Some(child) = spawned.child(client) {
@@ -181,7 +182,7 @@ impl<'a> Observer<'a> {
                     span: NodeSpan { begin: child.begin, end: child.end, kind },
                     threads: [UNKNOWN_THREAD; 2],
                     bytes: [UNKNOWN_SIZE; 2],
-                    before: NONE,
+                    before: None,
                     is_unsure: true,
                     call,
                 });
@@ -204,7 +205,7 @@ impl<'a> Observer<'a> {
         let (kind, bytes) = (self.kind(row), self.bytes(call, row));
         // A delivery is not a response.
         let response = calls
-            .response(call as usize)
+            .response(call)
             .filter(|row| naming.dst(*row) == client && !jobs.is_delivery(*row));
         let end = response.and_then(|row| self.received_time(caller, row));
         if !self.clocks.times_known(trace, row)[0] {
@@ -216,7 +217,10 @@ impl<'a> Observer<'a> {
             service.add_to_write(begin);
         }
         let before = match request.protocol.has_connections() {
-            true => self.last_on_flow.insert((request.flow, caller), service.calls.len() as u32),
+            true => {
+                let next = MadeCallId::from_index(service.calls.len());
+                self.last_on_flow.insert((request.flow, caller), next)
+            }
             false => None,
         };
         let reader =
@@ -225,8 +229,8 @@ impl<'a> Observer<'a> {
             span: NodeSpan { begin, end: end.unwrap_or(OPEN), kind },
             threads: [self.threads.sender(&request), reader],
             bytes,
-            before: before.unwrap_or(NONE),
-            is_unsure: calls.mispairing_probability(call as usize) > MAX_MISPAIRING,
+            before,
+            is_unsure: calls.mispairing_probability(call) > MAX_MISPAIRING,
             call,
         });
     }
@@ -236,9 +240,7 @@ impl<'a> Observer<'a> {
         let Observer { trace, calls, jobs, spawned, evidence: without, .. } = self;
         // If the clock is too coarse to order two calls, the numbers that their source gave them
         // may.
-        let number = |call: u32| {
-            calls.id(trace, (call & !DELIVERY) as usize).parse::<u64>().unwrap_or(u64::MAX)
-        };
+        let number = |call: CallId| calls.id(trace, call).parse::<u64>().unwrap_or(u64::MAX);
         for (node, service) in (0..).zip(&mut self.services) {
             for job in jobs.of_node(node) {
                 let row = job.row as usize;
@@ -247,11 +249,13 @@ impl<'a> Observer<'a> {
                     threads: [self.threads.receiver(&trace.message(row)), UNKNOWN_THREAD],
                     bytes: [trace.bytes(row), UNKNOWN_SIZE],
                     answering: 0,
-                    call: job.call,
+                    item: job.item,
                 });
             }
             offsets::align(service, &self.requests_by_peers, &self.calls_by_peers);
-            service.keep_requests(&by_time(&service.requests, &service.request_calls, number));
+            service.keep_requests(&by_time(&service.requests, &service.request_calls, |item| {
+                number(item.call())
+            }));
             service.keep_calls(&by_time(&service.calls, &service.made_calls, number));
             spawned.bind_processes(service);
             service.shared_writes.sort_unstable();
@@ -265,7 +269,7 @@ impl<'a> Observer<'a> {
             if service.answering.iter().all(|answering| *answering == 0) {
                 service.answering = Vec::new();
             }
-            if service.call_before.iter().all(|before| *before == NONE) {
+            if service.call_before.iter().all(Option::is_none) {
                 service.call_before = Vec::new();
             }
         }
@@ -280,7 +284,7 @@ fn sending_time(trace: &MessageTrace, row: usize) -> i64 {
 }
 
 /// The places of spans in the order of time, and for equal times in the order of their numbers.
-fn by_time(spans: &[NodeSpan], of: &[u32], number: impl Fn(u32) -> u64) -> Vec<u32> {
+fn by_time<Id: Copy>(spans: &[NodeSpan], of: &[Id], number: impl Fn(Id) -> u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..spans.len() as u32).collect();
     order.sort_by(|one, other| {
         let [a, b] = [one, other].map(|at| *at as usize);

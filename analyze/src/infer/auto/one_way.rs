@@ -31,13 +31,13 @@ pub(super) fn end_requests(
         .iter()
         .zip(&service.requests)
         .filter(|(_, request)| kinds.contains(&request.kind))
-        .filter_map(|(call, _)| Some(calls.request(*call as usize)? as u32))
+        .filter_map(|(item, _)| Some(calls.request(item.requesting_call()?)? as u32))
         .collect();
     let mut delays: Vec<i64> = Vec::new();
     let mut is_plain = true;
     for call in &service.made_calls {
-        let Some(row) = calls.request(*call as usize) else { continue };
-        is_plain &= calls.response(*call as usize).is_none();
+        let Some(row) = calls.request(*call) else { continue };
+        is_plain &= calls.response(*call).is_none();
         let came = cause(row, calls, linked).filter(|cause| first.contains(cause));
         let came = came.and_then(|cause| trace.recv_last(cause as usize));
         delays.extend(

@@ -25,7 +25,7 @@ impl OperationKinds {
             return;
         }
         let mut counts: FxHashMap<(u32, u32), usize> = FxHashMap::default();
-        for row in (0..calls.len()).filter_map(|call| calls.request(call)) {
+        for row in calls.iter().filter_map(|call| calls.request(call)) {
             if let Some(key) = key(trace, naming, row) {
                 *counts.entry(key).or_default() += 1;
             }

@@ -13,7 +13,7 @@ use super::assignment::Assignment;
 use super::events::ServiceEvent;
 use super::model::ServiceModel;
 use super::search::BeamSearch;
-use super::service::Service;
+use super::service::{RequestId, Service};
 use super::shapes::Shapes;
 use crate::tuning::auto::search::hypotheses::{
     EVENTS_AFTER_CUT, EVENTS_BEFORE_CUT, FRAGMENT_FACTOR, MAX_IDLE_RANGES, MIN_EVENTS_OF_FRAGMENT,
@@ -29,7 +29,7 @@ struct EventFragment {
     /// These calls with the events around them.
     searched: Range<usize>,
     /// The requests that are open before the searched events.
-    open: Vec<u32>,
+    open: Vec<RequestId>,
 }
 
 /// Finds the best assignment of the calls of `service` under `model`, keeping up to `width`
@@ -80,11 +80,11 @@ fn search_fragments(
         );
         (found, calls.start)
     });
-    let mut all = Assignment::unassigned(0..service.calls.len() as u32, with_shares);
+    let mut all = Assignment::unassigned(0..service.calls.len(), with_shares);
     for ((mut found, first), part) in found.into_iter().zip(parts) {
         for (_, event) in &events[part.counted] {
             let ServiceEvent::Call(call) = event else { continue };
-            let (to, from) = (*call as usize, (call - first) as usize);
+            let (to, from) = (call.index(), call.index() - first);
             all.request_of_call[to] = found.request_of_call[from];
             if let (Some(to), Some(from)) = (all.shares.get_mut(to), found.shares.get_mut(from)) {
                 *to = std::mem::take(from);
@@ -155,9 +155,9 @@ fn split_range(
 }
 
 /// The range from the first to the last call among `events`.
-fn calls(events: &[(i64, ServiceEvent)]) -> Range<u32> {
+fn calls(events: &[(i64, ServiceEvent)]) -> Range<usize> {
     let call = |(_, event): &(i64, ServiceEvent)| match event {
-        ServiceEvent::Call(call) => Some(*call),
+        ServiceEvent::Call(call) => Some(call.index()),
         _ => None,
     };
     let calls = events.iter().filter_map(call);
@@ -170,7 +170,8 @@ mod tests {
     use crate::infer::auto::density::Axis;
     use crate::infer::auto::events::{calls_by_request, events};
     use crate::infer::auto::learn::learn;
-    use crate::infer::auto::service::NodeSpan;
+    use crate::infer::auto::service::{MadeCallId, NodeSpan};
+    use crate::infer::auto::tests::requests;
 
     #[test]
     fn parts_give_the_result_of_one_search() {
@@ -191,7 +192,7 @@ mod tests {
         }
         service.calls.sort_unstable_by_key(|call| call.begin);
         let (events, mut shapes) = (events(&service), Shapes::new());
-        let owner: Vec<u32> = (0..180).collect();
+        let owner = requests(0..180);
         let axis = Axis { resolution: service.resolution() };
         let model =
             learn(&service, &calls_by_request(&service, &owner), |_| true, &mut shapes, axis);
@@ -226,7 +227,7 @@ mod tests {
             service.calls.push(NodeSpan { begin: call, end: call + 2_000_000, kind: 1 });
         }
         let (events, mut shapes) = (events(&service), Shapes::new());
-        let owner: Vec<u32> = (0..4000).collect();
+        let owner = requests(0..4000);
         let axis = Axis { resolution: service.resolution() };
         let model =
             learn(&service, &calls_by_request(&service, &owner), |_| true, &mut shapes, axis);
@@ -252,18 +253,20 @@ mod tests {
 
     #[test]
     fn a_part_ends_where_no_request_is_open() {
-        use ServiceEvent::{Call, Receipt, Reply};
+        let receipt = |request| ServiceEvent::Receipt(RequestId::from_index(request));
+        let reply = |request| ServiceEvent::Reply(RequestId::from_index(request));
+        let call = |call| ServiceEvent::Call(MadeCallId::from_index(call));
         let events = [
-            Receipt(0),
-            Call(0),
-            Reply(0),
-            Call(3),
-            Receipt(1),
-            Receipt(2),
-            Reply(1),
-            Call(1),
-            Reply(2),
-            Call(2),
+            receipt(0),
+            call(0),
+            reply(0),
+            call(3),
+            receipt(1),
+            receipt(2),
+            reply(1),
+            call(1),
+            reply(2),
+            call(2),
         ];
         let events: Vec<(i64, ServiceEvent)> = (0..).zip(events).collect();
         assert_eq!(split_when_idle(&events, 1), [0..3, 3..4, 4..9, 9..10]);

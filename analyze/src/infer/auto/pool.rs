@@ -6,10 +6,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::NONE;
 use super::in_turn::match_in_fifo;
-use super::service::{OPEN, Service, UNKNOWN_THREAD};
-use crate::infer::call_links::DELIVERY;
+use super::service::{MadeCallId, OPEN, RequestId, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::queues::pool::{
     JOBS_PER_EXCEPTION, MIN_JOBS, MIN_OF_LENGTH, NEAR_FACTOR, NEARLY_ALL, ROOM_FACTOR, SURE,
 };
@@ -17,43 +15,43 @@ use crate::tuning::auto::queues::pool::{
 /// Runs of processes and threads that receive no jobs themselves.
 #[derive(Debug, Default)]
 pub(super) struct WorkerPool {
-    /// The job of each call; [`NONE`] if the receiver of the jobs makes it, or if it is for no job.
-    pub(super) bound_to: Vec<u32>,
-    /// The alternative job of each call; [`NONE`] if no other job was waiting.
-    pub(super) alternative_job: Vec<u32>,
+    /// The job of each call; `None` if the receiver of the jobs makes it, or if it is for no job.
+    pub(super) bound_to: Vec<Option<RequestId>>,
+    /// The alternative job of each call; `None` if no other job was waiting.
+    pub(super) alternative_job: Vec<Option<RequestId>>,
     /// The end of each job; requests that are not jobs are missing.
-    pub(super) ends: FxHashMap<u32, i64>,
+    pub(super) ends: FxHashMap<RequestId, i64>,
 }
 
 /// The beginning of a run of calls, and the calls.
-type TimedRun = (i64, Vec<u32>);
+type TimedRun = (i64, Vec<MadeCallId>);
 
 /// Finds the worker pool that does the jobs of `service`; `None` if no pool does.
 pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
-    let jobs = (0..).zip(&service.request_calls).filter(|(_, call)| **call & DELIVERY != 0);
-    let jobs: Vec<u32> = jobs.map(|(job, _)| job).collect();
+    let jobs = RequestId::ids().zip(&service.request_calls).filter(|(_, item)| item.is_delivery());
+    let jobs: Vec<RequestId> = jobs.map(|(job, _)| job).collect();
     if jobs.len() < MIN_JOBS || service.call_threads.is_empty() {
         return None;
     }
     let getters: FxHashSet<u32> =
-        jobs.iter().map(|job| service.request_threads[*job as usize][0]).collect();
-    let does = |call: &u32| {
+        jobs.iter().map(|job| service.request_threads[job.index()][0]).collect();
+    let does = |call: &MadeCallId| {
         let thread = service.calling_thread(*call);
         thread != UNKNOWN_THREAD && !getters.contains(&thread)
     };
-    let mut by_thread: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-    for call in (0..service.calls.len() as u32).filter(does) {
+    let mut by_thread: FxHashMap<u32, Vec<MadeCallId>> = FxHashMap::default();
+    for call in service.call_ids().filter(does) {
         by_thread.entry(service.calling_thread(call)).or_default().push(call);
     }
     let mut runs = runs(service, &by_thread, jobs.len())?;
     runs.sort_unstable();
-    let given: Vec<i64> = jobs.iter().map(|job| service.requests[*job as usize].begin).collect();
+    let given: Vec<i64> = jobs.iter().map(|job| service.requests[job.index()].begin).collect();
     let begun: Vec<i64> = runs.iter().map(|(begin, _)| *begin).collect();
     let taken = match_in_fifo(&given, &begun, |_, _| true);
     let all = service.calls.len();
     let mut pool = WorkerPool {
-        bound_to: vec![NONE; all],
-        alternative_job: vec![NONE; all],
+        bound_to: vec![None; all],
+        alternative_job: vec![None; all],
         ends: FxHashMap::default(),
     };
     let mut took: Vec<i64> = Vec::new();
@@ -64,23 +62,23 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
         let before = place
             .checked_sub(1)
             .filter(|before| begin - given[*before] < NEAR_FACTOR * (begin - given[place]));
-        let alternative = next.map(|_| place + 1).or(before).map_or(NONE, |place| jobs[place]);
-        let ends = calls.iter().map(|call| service.calls[*call as usize]);
+        let alternative = next.map(|_| place + 1).or(before).map(|place| jobs[place]);
+        let ends = calls.iter().map(|call| service.calls[call.index()]);
         let last = ends.map(|call| if call.end == OPEN { call.begin } else { call.end }).max();
         let last = last.unwrap_or(*begin);
         took.push(last.saturating_sub(given[place]));
         pool.ends.insert(job, last);
         for call in calls {
-            (pool.bound_to[*call as usize], pool.alternative_job[*call as usize]) =
-                (job, alternative);
+            (pool.bound_to[call.index()], pool.alternative_job[call.index()]) =
+                (Some(job), alternative);
         }
     }
     if JOBS_PER_EXCEPTION * jobs.len().abs_diff(took.len()) > jobs.len() {
         return None;
     }
-    let own: Vec<u32> = (0..all as u32).filter(|call| !does(call)).collect();
+    let own: Vec<MadeCallId> = service.call_ids().filter(|call| !does(call)).collect();
     for (call, job) in at_receipt(service, &own, &jobs) {
-        pool.bound_to[call as usize] = job;
+        pool.bound_to[call.index()] = Some(job);
     }
     let place = ((took.len() - 1) as f64 * NEARLY_ALL) as usize;
     let (_, nearly_all, _) = took.select_nth_unstable(place);
@@ -93,11 +91,12 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
 }
 
 /// Lowers the share of the job of each call of the pool by the part for which the job is ambiguous.
-pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
-    for (call, alternative) in
-        (0..).zip(&service.alternative_job).filter(|(_, alternative)| **alternative != NONE)
+pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(Option<RequestId>, f64)>]) {
+    for (call, alternative) in MadeCallId::ids()
+        .zip(&service.alternative_job)
+        .filter(|(_, alternative)| alternative.is_some())
     {
-        let (bound, Some(shares)) = (service.bound_request(call), shares.get_mut(call as usize))
+        let (bound, Some(shares)) = (service.bound_request(call), shares.get_mut(call.index()))
         else {
             continue;
         };
@@ -110,14 +109,18 @@ pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]
 
 /// The `own` calls of the receiver of jobs that always come first after a job, since they record
 /// its receipt: each with that job.
-fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
+fn at_receipt(
+    service: &Service,
+    own: &[MadeCallId],
+    jobs: &[RequestId],
+) -> Vec<(MadeCallId, RequestId)> {
     let kind = kinds(service, own.iter().copied());
     let mut seen: FxHashMap<CallKind, [usize; 2]> = FxHashMap::default();
-    let mut first: Vec<(u32, u32)> = Vec::new();
+    let mut first: Vec<(MadeCallId, RequestId)> = Vec::new();
     let (mut next, mut given) = (0, None);
     for call in own {
         while jobs.get(next).is_some_and(|job| {
-            service.requests[*job as usize].begin <= service.calls[*call as usize].begin
+            service.requests[job.index()].begin <= service.calls[call.index()].begin
         }) {
             given = jobs.get(next).copied();
             next += 1;
@@ -129,7 +132,7 @@ fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
             first.push((*call, job));
         }
     }
-    let always = |call: u32| {
+    let always = |call: MadeCallId| {
         seen.get(&kind(call)).is_some_and(|[all, at_once]| {
             2 * all >= jobs.len() && JOBS_PER_EXCEPTION * (all - at_once) <= *all
         })
@@ -141,7 +144,7 @@ fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
 /// Runs of all threads, for this number of `jobs`, if they begin with calls of one kind.
 fn runs(
     service: &Service,
-    by_thread: &FxHashMap<u32, Vec<u32>>,
+    by_thread: &FxHashMap<u32, Vec<MadeCallId>>,
     jobs: usize,
 ) -> Option<Vec<TimedRun>> {
     let kind = kinds(service, by_thread.values().flatten().copied());
@@ -150,7 +153,7 @@ fn runs(
     for calls in by_thread.values() {
         let mut idle_since = i64::MAX;
         for call in calls {
-            let span = service.calls[*call as usize];
+            let span = service.calls[call.index()];
             let (count, idle) = seen.entry(kind(*call)).or_default();
             *count += 1;
             *idle += span.begin.saturating_sub(idle_since).max(0) as f64;
@@ -169,7 +172,7 @@ fn runs(
         for call in &calls[begun..] {
             match runs.last_mut().filter(|_| kind(*call) != first) {
                 Some((_, of_run)) => of_run.push(*call),
-                None => runs.push((service.calls[*call as usize].begin, vec![*call])),
+                None => runs.push((service.calls[call.index()].begin, vec![*call])),
             }
         }
     }
@@ -182,16 +185,16 @@ pub(super) type CallKind = (u32, i64, i64);
 
 pub(super) fn kinds(
     service: &Service,
-    calls: impl Iterator<Item = u32>,
-) -> impl Fn(u32) -> CallKind {
-    let sizes = |call: u32| service.call_sizes.get(call as usize).copied().unwrap_or([0; 2]);
+    calls: impl Iterator<Item = MadeCallId>,
+) -> impl Fn(MadeCallId) -> CallKind {
+    let sizes = |call: MadeCallId| service.call_sizes.get(call.index()).copied().unwrap_or([0; 2]);
     let mut lengths: FxHashMap<(u32, i64), u32> = FxHashMap::default();
     for call in calls {
-        *lengths.entry((service.calls[call as usize].kind, sizes(call)[0])).or_default() += 1;
+        *lengths.entry((service.calls[call.index()].kind, sizes(call)[0])).or_default() += 1;
     }
     let magnitude = |bytes: i64| -1 - i64::from(bytes.max(1).ilog2());
-    move |call: u32| {
-        let (kind, [asked, answered]) = (service.calls[call as usize].kind, sizes(call));
+    move |call: MadeCallId| {
+        let (kind, [asked, answered]) = (service.calls[call.index()].kind, sizes(call));
         let often = lengths.get(&(kind, asked)).is_some_and(|count| *count >= MIN_OF_LENGTH);
         (kind, if often { asked } else { magnitude(asked) }, magnitude(answered))
     }

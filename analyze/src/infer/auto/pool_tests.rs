@@ -1,10 +1,10 @@
 //! Workers that delegate jobs to their own processes, in handwritten traces.
 
-use super::NONE;
 use super::pool::{WorkerPool, calibrate_shares, find_worker_pool};
-use super::service::{NodeSpan, Service};
-use super::tests::MS;
-use crate::infer::call_links::DELIVERY;
+use super::service::{NodeSpan, RequestId, Service};
+use super::tests::{MS, requests};
+use crate::calls::CallId;
+use crate::infer::call_links::WorkItem;
 
 /// The thread that receives the jobs, and the two processes that do them.
 const GETTER: u32 = 1;
@@ -21,7 +21,7 @@ fn worker(apart: i64) -> Service {
         let given = job * apart;
         service.requests.push(NodeSpan { begin: given, end: given + MS, kind: 9 });
         service.request_threads.push([GETTER, GETTER]);
-        service.request_calls.push(DELIVERY | job as u32);
+        service.request_calls.push(WorkItem::delivery(CallId::from_index(job as usize)));
         calls.push((NodeSpan { begin: given + MS / 10, end: given + MS / 2, kind: 1 }, GETTER));
         let doer = if free[0] <= free[1] { 0 } else { 1 };
         let begun = given.max(free[doer]);
@@ -38,7 +38,7 @@ fn worker(apart: i64) -> Service {
 }
 
 /// The job of each call of that kind.
-fn jobs_of_kind(service: &Service, pool: &WorkerPool, kind: u32) -> Vec<u32> {
+fn jobs_of_kind(service: &Service, pool: &WorkerPool, kind: u32) -> Vec<Option<RequestId>> {
     let of_kind = service.calls.iter().zip(&pool.bound_to).filter(|(call, _)| call.kind == kind);
     of_kind.map(|(_, job)| *job).collect()
 }
@@ -48,7 +48,7 @@ fn jobs_are_begun_in_the_order_of_their_receipt() {
     // A job comes every 3 ms, which is as fast as two processes do them.
     let service = worker(3 * MS);
     let pool = find_worker_pool(&service).expect("a pool");
-    let in_turn: Vec<u32> = (0..40).collect();
+    let in_turn = requests(0..40);
     assert_eq!(jobs_of_kind(&service, &pool, 2), in_turn);
     assert_eq!(jobs_of_kind(&service, &pool, 3), in_turn);
     assert_eq!(pool.ends.len(), 40);
@@ -57,7 +57,7 @@ fn jobs_are_begun_in_the_order_of_their_receipt() {
 #[test]
 fn the_first_call_of_the_receiver_after_each_job_is_for_that_job() {
     let mut service = worker(30 * MS);
-    let in_turn: Vec<u32> = (0..40).collect();
+    let in_turn = requests(0..40);
     let pool = find_worker_pool(&service).expect("a pool");
     assert_eq!(jobs_of_kind(&service, &pool, 1), in_turn);
     // Two kinds of calls that each come first after every other job are for no job.
@@ -75,8 +75,8 @@ fn the_first_call_of_the_receiver_after_each_job_is_for_that_job() {
     }
     (service.calls, service.call_threads) = (calls, threads);
     let pool = find_worker_pool(&service).expect("a pool");
-    assert_eq!(jobs_of_kind(&service, &pool, 1), vec![NONE; 40]);
-    assert_eq!(jobs_of_kind(&service, &pool, 4), vec![NONE; 40]);
+    assert_eq!(jobs_of_kind(&service, &pool, 1), vec![None; 40]);
+    assert_eq!(jobs_of_kind(&service, &pool, 4), vec![None; 40]);
     assert_eq!(jobs_of_kind(&service, &pool, 2), in_turn);
 }
 
@@ -87,7 +87,7 @@ fn a_run_that_may_be_for_another_job_is_not_certain() {
     for (service, is_sure) in [(&mut sure, true), (&mut doubtful, false)] {
         let pool = find_worker_pool(service).expect("a pool");
         (service.bound_to, service.alternative_job) = (pool.bound_to, pool.alternative_job);
-        let mut shares: Vec<Vec<(u32, f64)>> =
+        let mut shares: Vec<Vec<(Option<RequestId>, f64)>> =
             service.bound_to.iter().map(|job| vec![(*job, 1.0)]).collect();
         calibrate_shares(service, &mut shares);
         // The last run of an overloaded worker.
@@ -115,7 +115,7 @@ fn calls_at_the_start_of_a_process_begin_no_run() {
     service.call_threads = order.iter().map(|call| service.call_threads[*call]).collect();
     service.calls = order.iter().map(|call| service.calls[*call]).collect();
     let pool = find_worker_pool(&service).expect("a pool");
-    assert_eq!(jobs_of_kind(&service, &pool, 2), (0..40).collect::<Vec<u32>>());
+    assert_eq!(jobs_of_kind(&service, &pool, 2), requests(0..40));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::service::{OPEN, Service};
-use super::{NONE, afterwards, holders, pool, thread_time, timers};
+use super::service::{MadeCallId, OPEN, RequestId, Service};
+use super::{afterwards, holders, pool, thread_time, timers};
 use crate::evidence::Evidence;
 use crate::tuning::auto::services::prepare::{
     MIN_ANSWERED, MIN_CALLS, NEARLY_ALL, OUTLAST_SHARE, PATIENCE_FACTOR,
@@ -21,11 +21,11 @@ impl Service {
         let afterwards = afterwards::find_post_reply_work(self, has_holders);
         (self.linger, self.after_answer) = (afterwards.linger, afterwards.kinds);
         if !self.call_before.is_empty() && self.evidence.contains(Evidence::Connections) {
-            self.call_after = vec![NONE; self.calls.len()];
-            for (call, before) in
-                (0..).zip(&self.call_before).filter(|(_, before)| **before != NONE)
-            {
-                self.call_after[*before as usize] = call;
+            self.call_after = vec![None; self.calls.len()];
+            for (call, before) in MadeCallId::ids().zip(&self.call_before) {
+                if let Some(before) = before {
+                    self.call_after[before.index()] = Some(call);
+                }
             }
         } else {
             self.call_before = Vec::new();
@@ -33,8 +33,8 @@ impl Service {
         if !self.evidence.contains(Evidence::Sizes) {
             (self.request_sizes, self.call_sizes) = (Vec::new(), Vec::new());
         }
-        (self.bound_to, self.alternative_job) =
-            pool.unwrap_or_else(|| (holders::bound_requests(self), Vec::new()));
+        [self.bound_to, self.alternative_job] =
+            pool.unwrap_or_else(|| [holders::bound_requests(self), Vec::new()]);
         self.bind_early_work();
         if self.has_coalesced_writes() {
             self.usual = thread_time::usual_calls(self);
@@ -59,12 +59,12 @@ impl Service {
 
     /// Finds the worker pool of this service, and sets the ends of the jobs: returns the job of
     /// each call, and the alternative one.
-    fn find_pool(&mut self) -> Option<(Vec<u32>, Vec<u32>)> {
+    fn find_pool(&mut self) -> Option<[Vec<Option<RequestId>>; 2]> {
         let pool = pool::find_worker_pool(self)?;
         for (job, end) in pool.ends {
-            self.requests[job as usize].end = end;
+            self.requests[job.index()].end = end;
         }
-        Some((pool.bound_to, pool.alternative_job))
+        Some([pool.bound_to, pool.alternative_job])
     }
 
     /// Finds the kinds of calls that requests do not wait for: a service may begin a call in one

@@ -7,10 +7,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::density::Axis;
 use super::events::ServiceEvent;
-use super::service::{OPEN, Service};
+use super::service::{MadeCallId, OPEN, RequestId, Service};
 use crate::tuning::auto::model::promises::{
     BINS, BOUNDS, MIN_NATS, MIN_PAIRS, OTHERS, PRIOR_PAIRS,
 };
@@ -39,36 +38,36 @@ impl LookaheadModel {
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        owner: &[u32],
+        owner: &[Option<RequestId>],
         axis: Axis,
     ) -> LookaheadModel {
         let mut lookaheads =
             LookaheadModel { resolution: axis.resolution, known: FxHashMap::default() };
         let mut seen: FxHashMap<(u32, u32), EndGaps> = FxHashMap::default();
-        let mut open: Vec<u32> = Vec::new();
+        let mut open: Vec<RequestId> = Vec::new();
         for (_, event) in events {
             match event {
                 ServiceEvent::Receipt(request) => open.push(*request),
                 ServiceEvent::Answer(_) => {}
                 ServiceEvent::Reply(request) => open.retain(|open| open != request),
                 ServiceEvent::Call(call) => {
-                    let own = owner[*call as usize];
-                    let mut add = |request: u32, is_own: bool| {
+                    let own = owner[call.index()];
+                    let mut add = |request: RequestId, is_own: bool| {
                         let Some(bin) = lookaheads.bin(service, request, *call) else { return };
                         let kinds =
-                            [&service.requests[request as usize], &service.calls[*call as usize]];
+                            [&service.requests[request.index()], &service.calls[call.index()]];
                         let seen = seen.entry((kinds[0].kind, kinds[1].kind)).or_default();
                         let counts = if is_own { &mut seen.own } else { &mut seen.others };
                         *counts.entry(bin).or_default() += 1.0;
                         seen.totals[usize::from(!is_own)] += 1.0;
                     };
-                    if own != NONE {
+                    if let Some(own) = own {
                         add(own, true);
                     }
                     let step = open.len().div_ceil(OTHERS).max(1);
-                    let others = open.iter().skip(*call as usize % step).step_by(step);
+                    let others = open.iter().skip(call.index() % step).step_by(step);
                     others
-                        .filter(|request| **request != own)
+                        .filter(|request| Some(**request) != own)
                         .for_each(|request| add(*request, false));
                 }
             }
@@ -81,8 +80,14 @@ impl LookaheadModel {
 
     /// Lookahead of the end of the call for the request, as log-odds. `own`: this pair is one of
     /// the samples and is left out.
-    pub(super) fn lookahead(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
-        let kinds = (service.requests[request as usize].kind, service.calls[call as usize].kind);
+    pub(super) fn lookahead(
+        &self,
+        service: &Service,
+        request: RequestId,
+        call: MadeCallId,
+        own: bool,
+    ) -> f64 {
+        let kinds = (service.requests[request.index()].kind, service.calls[call.index()].kind);
         let Some(gaps) = self.known.get(&kinds) else { return 0.0 };
         let known = |bin: u32| gaps.odds.get(bin as usize).map(|odds| odds[usize::from(own)]);
         let bin = self.bin(service, request, call);
@@ -91,9 +96,9 @@ impl LookaheadModel {
 
     /// The bin of the time from the end of the call to the end of the request; `None` if one of
     /// them is not known, or the request ended first.
-    fn bin(&self, service: &Service, request: u32, call: u32) -> Option<u32> {
+    fn bin(&self, service: &Service, request: RequestId, call: MadeCallId) -> Option<u32> {
         let (request, call) =
-            (service.requests.get(request as usize)?, service.calls.get(call as usize)?);
+            (service.requests.get(request.index())?, service.calls.get(call.index())?);
         let is_known = request.end != OPEN && call.end != OPEN && call.end <= request.end;
         let gap = is_known.then(|| request.end.saturating_sub(call.end))? as f64;
         Some((((gap + self.resolution) / self.resolution).log2() * BINS) as u32)
@@ -136,6 +141,7 @@ mod tests {
     use super::*;
     use crate::infer::auto::events::events;
     use crate::infer::auto::service::NodeSpan;
+    use crate::infer::auto::tests::requests;
 
     /// Requests 1 ms apart that take 8 to 16 ms, each with a call that ends `before` its request
     /// does.
@@ -155,7 +161,7 @@ mod tests {
     }
 
     fn learned(service: &Service) -> LookaheadModel {
-        let owner: Vec<u32> = (0..200).collect();
+        let owner = requests(0..200);
         LookaheadModel::learn(service, &events(service), &owner, Axis { resolution: 1000.0 })
     }
 
@@ -163,13 +169,13 @@ mod tests {
     fn a_forwarding_service_has_lookahead() {
         let service = service(|request| 5_000 + request % 7 * 10_000);
         let lookaheads = learned(&service);
-        for call in 0..200 {
-            let right = lookaheads.lookahead(&service, call, call, true);
+        for (call, request) in MadeCallId::ids().zip(RequestId::ids()).take(200) {
+            let right = lookaheads.lookahead(&service, request, call, true);
             assert!(right > 1.5, "{right}");
             // Any other request that is open and ends later, except for those that end at nearly
             // the same time.
-            for other in call.saturating_sub(7)..call {
-                let gap = service.requests[other as usize].end - service.calls[call as usize].end;
+            for other in (call.index().saturating_sub(7)..call.index()).map(RequestId::from_index) {
+                let gap = service.requests[other.index()].end - service.calls[call.index()].end;
                 let lookahead = lookaheads.lookahead(&service, other, call, false);
                 assert!(lookahead < 0.5 || gap < 200_000, "{lookahead} {gap}");
                 assert!(

@@ -15,10 +15,10 @@ mod broker;
 mod in_order;
 mod wakes;
 
-use message_trace::MessageTrace;
+use message_trace::{FlowId, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::calls::Calls;
+use crate::calls::{CallId, Calls};
 use crate::links::Links;
 use crate::naming::Naming;
 use broker::{Broker, BrokerReply};
@@ -30,9 +30,9 @@ pub(super) struct Queues {
     /// Causes of each delivery, by its row: rows of pushes with their probabilities.
     causes: FxHashMap<u32, Vec<(u32, f64)>>,
     /// The calls that ask for work, whether they received any or not.
-    polls: FxHashSet<u32>,
+    polls: FxHashSet<CallId>,
     /// The flows on which deliveries seem to answer messages that do not ask for them.
-    push_flows: FxHashSet<i64>,
+    push_flows: FxHashSet<FlowId>,
 }
 
 impl Queues {
@@ -49,7 +49,7 @@ impl Queues {
         calls: &Calls,
         window: i64,
     ) -> Queues {
-        let brokers = |unsolicited: &FxHashSet<i64>| {
+        let brokers = |unsolicited: &FxHashSet<FlowId>| {
             broker::brokers(trace, naming, calls, window, unsolicited)
         };
         let mut found = Queues::find(brokers(&FxHashSet::default()));
@@ -85,20 +85,19 @@ impl Queues {
     /// hop asks for work, too.
     fn add_unanswered(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
         let kind =
-            |call: u32| calls.request(call as usize).map(|row| (naming.hop(row), trace.bytes(row)));
+            |call: CallId| calls.request(call).map(|row| (naming.hop(row), trace.bytes(row)));
         let kinds: FxHashSet<(u32, i64)> =
             self.polls.iter().filter_map(|call| kind(*call)).collect();
         if kinds.is_empty() {
             return;
         }
-        let is_one = |call: &u32| kind(*call).is_some_and(|kind| kinds.contains(&kind));
+        let is_one = |call: &CallId| kind(*call).is_some_and(|kind| kinds.contains(&kind));
         // The last call of each connection.
-        let mut last: FxHashMap<i64, u32> = FxHashMap::default();
-        for call in (0..calls.len() as u32).filter(is_one) {
-            last.extend(calls.request(call as usize).map(|row| (trace.flow(row), call)));
+        let mut last: FxHashMap<FlowId, CallId> = FxHashMap::default();
+        for call in calls.iter().filter(is_one) {
+            last.extend(calls.request(call).map(|row| (trace.flow(row), call)));
         }
-        self.polls
-            .extend(last.into_values().filter(|call| calls.response(*call as usize).is_none()));
+        self.polls.extend(last.into_values().filter(|call| calls.response(*call).is_none()));
     }
 
     /// Causes of the message `row`, if it is a delivery: pushes with their probabilities, the
@@ -123,7 +122,7 @@ impl Queues {
     }
 
     /// Returns whether the call asks for work.
-    pub(super) fn is_poll(&self, call: u32) -> bool {
+    pub(super) fn is_poll(&self, call: CallId) -> bool {
         self.polls.contains(&call)
     }
 
@@ -149,7 +148,7 @@ impl Queues {
         broker: &'broker Broker,
         asked: impl Iterator<Item = &'broker BrokerReply>,
     ) -> bool {
-        let mut first: FxHashMap<i64, (i64, bool)> = FxHashMap::default();
+        let mut first: FxHashMap<FlowId, (i64, bool)> = FxHashMap::default();
         for reply in asked {
             first.entry(reply.flow).or_insert((reply.since, true));
         }

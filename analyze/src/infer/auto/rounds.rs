@@ -1,12 +1,11 @@
 //! EM iterations until model and assignment converge, and the stopping rule.
 
-use super::NONE;
 use super::beginnings::{RestartResults, run_restarts};
 use super::density::Axis;
 use super::events::events;
 use super::learner::EmStep;
 use super::model::{BackgroundAssumption, ServiceModel};
-use super::service::Service;
+use super::service::{RequestId, Service};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::beginnings::LAST_ITERATIONS;
 use crate::tuning::auto::learning::rounds::{
@@ -18,7 +17,7 @@ pub(super) fn learn_model(
     service: &Service,
     shapes: &mut Shapes,
     background: BackgroundAssumption,
-) -> (ServiceModel, Vec<u32>, RestartResults) {
+) -> (ServiceModel, Vec<Option<RequestId>>, RestartResults) {
     let axis = Axis { resolution: service.resolution() };
     let learner = EmStep {
         service,
@@ -38,19 +37,19 @@ pub(super) fn learn_model(
 }
 
 /// Share of the background calls.
-pub(super) fn background_share(owner: &[u32]) -> f64 {
-    owner.iter().filter(|owner| **owner == NONE).count() as f64 / owner.len().max(1) as f64
+pub(super) fn background_share(owner: &[Option<RequestId>]) -> f64 {
+    owner.iter().filter(|owner| owner.is_none()).count() as f64 / owner.len().max(1) as f64
 }
 
 impl EmStep<'_> {
     /// Model and assignment, each computed from the other, in up to `rounds` EM iterations.
     fn run_iterations(
         &self,
-        mut owner: Vec<u32>,
+        mut owner: Vec<Option<RequestId>>,
         rounds: usize,
         background: BackgroundAssumption,
         shapes: &mut Shapes,
-    ) -> (ServiceModel, Vec<u32>) {
+    ) -> (ServiceModel, Vec<Option<RequestId>>) {
         let mut model = ServiceModel::default();
         let mut round = IterationState::default();
         for _ in 0..rounds {
@@ -80,7 +79,7 @@ struct IterationState {
 impl IterationState {
     /// Returns whether learning stops after an iteration with this number of `changed` calls and
     /// these requests of all calls.
-    fn is_last(&mut self, changed: usize, owner: &[u32]) -> bool {
+    fn is_last(&mut self, changed: usize, owner: &[Option<RequestId>]) -> bool {
         self.since =
             if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };
         self.least = Some(self.least.map_or(changed, |least| least.min(changed)));
@@ -103,8 +102,9 @@ mod tests {
     fn last(rounds: &[(usize, usize)]) -> Option<usize> {
         let mut round = IterationState::default();
         rounds.iter().position(|(changed, background_part)| {
-            let owner: Vec<u32> =
-                (0..1000).map(|call| if call < *background_part { NONE } else { 0 }).collect();
+            let first = RequestId::from_index(0);
+            let owner: Vec<Option<RequestId>> =
+                (0..1000).map(|call| (call >= *background_part).then_some(first)).collect();
             round.is_last(*changed, &owner)
         })
     }

@@ -10,7 +10,6 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::assignment::Assignment;
 use super::at_event::EventCache;
 use super::beam::{Beam, ScoreOrder};
@@ -18,9 +17,9 @@ use super::continuations::{Continuation, Continuations, RequestCandidate, Reques
 use super::events::ServiceEvent;
 use super::lattice::Lattice;
 use super::model::ServiceModel;
-use super::service::Service;
+use super::service::{MadeCallId, RequestId, Service};
 use super::shapes::Shapes;
-use super::states::States;
+use super::states::{NONE, States};
 use crate::tuning::auto::search::hypotheses::{MAX_OPEN_REQUESTS, MAX_STEPS, MIN_SHARE};
 
 /// Score of a call for a state.
@@ -42,14 +41,14 @@ pub(super) struct BeamSearch<'a> {
     states: States,
     /// Lists of final states: the last one, and the rest.
     over: Vec<(u32, u32)>,
-    open: Vec<u32>,
+    open: Vec<RequestId>,
     hypotheses: Beam,
     lattice: Option<Lattice>,
     scores: EventCache<CallScore>,
     /// Nats that a response adds to the score, by state.
     answered: EventCache<f64>,
-    /// The first of the searched calls; indices in `found` are relative to it.
-    first: u32,
+    /// The index of the first of the searched calls; indices in `found` are relative to it.
+    first: usize,
     found: Assignment,
     room: SearchBuffers,
 }
@@ -75,7 +74,7 @@ impl<'a> BeamSearch<'a> {
     pub(super) fn run(
         service: &'a Service,
         events: &[(i64, ServiceEvent)],
-        calls: Range<u32>,
+        calls: Range<usize>,
         shapes: &'a mut Shapes,
         model: &'a mut ServiceModel,
         width: usize,
@@ -117,7 +116,7 @@ impl<'a> BeamSearch<'a> {
         search.found
     }
 
-    fn receipt(&mut self, request: u32, time: i64) {
+    fn receipt(&mut self, request: RequestId, time: i64) {
         if self.open.len() >= MAX_OPEN_REQUESTS {
             self.reply(self.open[0], time, false);
         }
@@ -161,14 +160,15 @@ impl<'a> BeamSearch<'a> {
         if let Some(lattice) = &mut self.lattice {
             let shares = &mut self.found.shares;
             lattice.finish(|call, request, share| {
-                if share >= MIN_SHARE || request == NONE {
-                    shares[(call - first) as usize].push((request, share));
+                if share >= MIN_SHARE || request.is_none() {
+                    shares[call.index() - first].push((request, share));
                 }
             });
         }
         let Some(best) = self.hypotheses.best() else { return };
         let owner = &mut self.found.request_of_call;
-        let mut keep = |call: u32, request: u32| owner[(call - first) as usize] = request;
+        let mut keep =
+            |call: MadeCallId, request: RequestId| owner[call.index() - first] = Some(request);
         let mut states = self.hypotheses.states(best).to_vec();
         states.iter().for_each(|state| self.states.calls(*state, &mut keep));
         let mut over = self.hypotheses.over(best);

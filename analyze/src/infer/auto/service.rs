@@ -2,13 +2,18 @@
 //! nanoseconds on its own clock. Everything is inferred for one service at a time, from these times
 //! and kinds alone.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
-use super::NONE;
+use crate::call_evidence::CallEvidence;
+use crate::calls::CallId;
 use crate::evidence::{EnabledEvidence, Evidence};
 pub(super) use crate::infer::call_links::recent_calls;
-use crate::infer::call_links::{DELIVERY, NodeCalls};
+pub(super) use crate::infer::call_links::{MadeCallId, RequestId};
+use crate::infer::call_links::{NodeCalls, WorkItem};
 pub(super) use crate::infer::span::{NodeSpan, OPEN};
+use crate::infer::words::WordClaim;
 use crate::tuning::auto::services::service::{EVENTS_PER_OTHER_THREAD, TOGETHER_SHARE};
 
 /// The requests and calls of one node, each by time.
@@ -28,42 +33,43 @@ pub(super) struct Service {
     /// Time for which each response was being sent, from its first byte to its last, in
     /// nanoseconds. Empty if all are zero.
     pub(super) answering: Vec<i64>,
-    /// The call before each call on the same connection; [`NONE`] if there is none. Empty if no
-    /// connection is known.
-    pub(super) call_before: Vec<u32>,
-    /// The call after each call on the same connection; [`NONE`] if there is none. Empty if no
-    /// connection is known.
-    pub(super) call_after: Vec<u32>,
+    /// The call before each call on the same connection. Empty if no connection is known.
+    pub(super) call_before: Vec<Option<MadeCallId>>,
+    /// The call after each call on the same connection. Empty if no connection is known.
+    pub(super) call_after: Vec<Option<MadeCallId>>,
     /// Whether it is ambiguous which response each call has, and so when it ended.
     pub(super) call_unsure: Vec<bool>,
-    /// The request that the thread of each call is bound to; [`NONE`] if it is bound to none. Empty
-    /// if that proves nothing.
-    pub(super) bound_to: Vec<u32>,
-    /// The alternative job of each call of a pool, besides the one that its thread seems to do;
-    /// [`NONE`] for other calls. Empty if there is no pool.
-    pub(super) alternative_job: Vec<u32>,
-    /// The request of each call that was found to be delegated or early work, both as calls of the
-    /// trace.
-    pub(super) attributed_to: FxHashMap<u32, u32>,
-    /// The alternative request of each call with an ambiguous request, both as calls of the trace,
-    /// with its probability.
-    pub(super) alternative_request: FxHashMap<u32, (u32, f64)>,
+    /// The request that the thread of each call is bound to, if any. Empty if that proves nothing.
+    pub(super) bound_to: Vec<Option<RequestId>>,
+    /// The alternative job of each call of a pool, besides the one that its thread seems to do.
+    /// Empty if there is no pool.
+    pub(super) alternative_job: Vec<Option<RequestId>>,
+    /// The request of each call that was found to be delegated or early work, or that has a rare
+    /// word of this request, both in the trace.
+    pub(super) attributed_to: FxHashMap<CallId, WorkItem>,
+    /// What shows the request of such a call, if it is not ambiguous.
+    pub(super) shown_by: FxHashMap<CallId, CallEvidence>,
+    /// The alternative request of each call with an ambiguous request, both in the trace, with its
+    /// probability.
+    pub(super) alternative_request: FxHashMap<CallId, (WorkItem, f64)>,
     /// The requests that each call of a tracer's trace may have been made for, according to the
-    /// tracer. All are calls of the trace.
-    pub(super) traced_for: FxHashMap<u32, Vec<u32>>,
+    /// tracer, all in the trace.
+    pub(super) traced_for: FxHashMap<CallId, Vec<WorkItem>>,
     /// The tracer's trace of each request and of each call, 0 if it is not known. Empty if no call
     /// is of one.
     pub(super) request_traces: Vec<u64>,
     pub(super) call_traces: Vec<u64>,
-    /// For each request, another request that may have caused its work instead; [`NONE`] if there
-    /// is none. Empty if no work starts before its announcement.
-    pub(super) rivals: Vec<u32>,
-    /// The call of each request, by its number in the trace.
-    pub(super) request_calls: Vec<u32>,
-    /// The number of each call in the trace.
-    pub(super) made_calls: Vec<u32>,
+    /// The requests that share rare words with each call, by the call of the trace.
+    pub(super) word_claims: FxHashMap<CallId, Arc<WordClaim>>,
+    /// For each request, another request that may have caused its work instead. Empty if no work
+    /// starts before its announcement.
+    pub(super) rivals: Vec<Option<RequestId>>,
+    /// The request or delivery that each request is in the trace.
+    pub(super) request_calls: Vec<WorkItem>,
+    /// Each call in the trace.
+    pub(super) made_calls: Vec<CallId>,
     /// Further calls of the trace that the node made by a timer or to ask for work, for no request.
-    pub(super) timer_calls: Vec<u32>,
+    pub(super) timer_calls: Vec<CallId>,
     /// Whether no message is answered here, and requests end when the work that they cause is
     /// likely done.
     pub(super) one_way: bool,
@@ -106,28 +112,38 @@ pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
 pub(super) const UNKNOWN_SIZE: i64 = -1;
 
 impl Service {
+    /// All requests, in order.
+    pub(super) fn request_ids(&self) -> impl Iterator<Item = RequestId> + Clone + use<> {
+        RequestId::ids().take(self.requests.len())
+    }
+
+    /// All calls, in order.
+    pub(super) fn call_ids(&self) -> impl Iterator<Item = MadeCallId> + Clone + use<> {
+        MadeCallId::ids().take(self.calls.len())
+    }
+
     /// Returns whether the call can have been made for the request and, if its response is awaited,
     /// ended before.
     #[inline]
-    pub(super) fn covers(&self, request: u32, call: u32) -> bool {
-        let is_unwaited = || self.unwaited.binary_search(&self.calls[call as usize].kind).is_ok();
+    pub(super) fn covers(&self, request: RequestId, call: MadeCallId) -> bool {
+        let is_unwaited = || self.unwaited.binary_search(&self.calls[call.index()].kind).is_ok();
         self.outlasts(request, call)
             || !self.unwaited.is_empty()
                 && is_unwaited()
                 && !self.is_itself(request, call)
                 && !self.are_of_two_traces(request, call)
-                && self.requests[request as usize].end >= self.calls[call as usize].begin
+                && self.requests[request.index()].end >= self.calls[call.index()].begin
     }
 
     /// Returns whether the request lasted until the call had ended, or the call was made after it.
     #[inline]
-    pub(super) fn outlasts(&self, request: u32, call: u32) -> bool {
+    pub(super) fn outlasts(&self, request: RequestId, call: MadeCallId) -> bool {
         let (is_itself, is_unsure) = (self.is_itself(request, call), self.is_unsure(call));
         if self.are_of_two_traces(request, call) {
             return false;
         }
         let closed = self.closed_at(request);
-        let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
+        let (request, call) = (self.requests[request.index()], self.calls[call.index()]);
         if call.begin > request.end {
             return !is_itself && call.begin <= closed;
         }
@@ -138,40 +154,40 @@ impl Service {
 
     /// Returns whether it is ambiguous when the call ended.
     #[inline]
-    pub(super) fn is_unsure(&self, call: u32) -> bool {
-        self.call_unsure.get(call as usize).copied().unwrap_or(false)
+    pub(super) fn is_unsure(&self, call: MadeCallId) -> bool {
+        self.call_unsure.get(call.index()).copied().unwrap_or(false)
     }
 
-    /// The request that the thread of the call is bound to, or [`NONE`].
+    /// The request that the thread of the call is bound to.
     #[inline]
-    pub(super) fn bound_request(&self, call: u32) -> u32 {
-        self.bound_to.get(call as usize).copied().unwrap_or(NONE)
+    pub(super) fn bound_request(&self, call: MadeCallId) -> Option<RequestId> {
+        self.bound_to.get(call.index()).copied().flatten()
     }
 
-    /// The previous call on its connection, or [`NONE`].
+    /// The previous call on its connection.
     #[inline]
-    pub(super) fn previous_call(&self, call: u32) -> u32 {
-        self.call_before.get(call as usize).copied().unwrap_or(NONE)
+    pub(super) fn previous_call(&self, call: MadeCallId) -> Option<MadeCallId> {
+        self.call_before.get(call.index()).copied().flatten()
     }
 
     /// Time of the next call after `time` on the connection of `call`, if the request is not
     /// answered before it.
-    pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> Option<i64> {
-        let next =
-            self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize))?;
+    pub(super) fn goes_on(&self, call: MadeCallId, request: RequestId, time: i64) -> Option<i64> {
+        let next = self.call_after.get(call.index()).copied().flatten()?;
+        let next = self.calls.get(next.index())?;
         (next.begin > time && next.begin <= self.closed_at(request)).then_some(next.begin)
     }
 
     /// The thread that made the call.
     #[inline]
-    pub(super) fn calling_thread(&self, call: u32) -> u32 {
-        self.call_threads.get(call as usize).map_or(UNKNOWN_THREAD, |[thread, _]| *thread)
+    pub(super) fn calling_thread(&self, call: MadeCallId) -> u32 {
+        self.call_threads.get(call.index()).map_or(UNKNOWN_THREAD, |[thread, _]| *thread)
     }
 
     /// The thread that answered the request.
     #[inline]
-    pub(super) fn answering_thread(&self, request: u32) -> u32 {
-        self.request_threads.get(request as usize).map_or(UNKNOWN_THREAD, |[_, thread]| *thread)
+    pub(super) fn answering_thread(&self, request: RequestId) -> u32 {
+        self.request_threads.get(request.index()).map_or(UNKNOWN_THREAD, |[_, thread]| *thread)
     }
 
     /// Returns whether one thread receives all requests, makes all calls and receives their
@@ -217,17 +233,17 @@ impl Service {
     /// Returns whether the request and the call are the two ends of one call that the node makes to
     /// itself.
     #[inline]
-    pub(super) fn is_itself(&self, request: u32, call: u32) -> bool {
-        let [request, call] =
-            [self.request_calls.get(request as usize), self.made_calls.get(call as usize)];
-        request.is_some() && request == call
+    pub(super) fn is_itself(&self, request: RequestId, call: MadeCallId) -> bool {
+        let request = self.request_calls.get(request.index());
+        let request = request.and_then(|item| item.requesting_call());
+        request.is_some() && request.as_ref() == self.made_calls.get(call.index())
     }
 
     /// Returns whether this is a service of calls: there are requests, and most requests and calls
     /// have responses. Jobs count as answered, since no response to them is expected. All other
     /// messages are of another kind.
     pub(super) fn is_answered(&self) -> bool {
-        if self.one_way || self.request_calls.iter().any(|call| call & DELIVERY != 0) {
+        if self.one_way || self.request_calls.iter().any(|item| item.is_delivery()) {
             return true;
         }
         let answered = |spans: &[NodeSpan]| spans.iter().filter(|span| span.end != OPEN).count();
@@ -278,8 +294,8 @@ impl Service {
 
     /// Time after which no more calls are made for the request.
     #[inline]
-    pub(super) fn closed_at(&self, request: u32) -> i64 {
-        let span = &self.requests[request as usize];
+    pub(super) fn closed_at(&self, request: RequestId) -> i64 {
+        let span = &self.requests[request.index()];
         let linger = if span.end == OPEN {
             0
         } else {
@@ -290,8 +306,8 @@ impl Service {
 
     /// Time for which the response to the request was being sent.
     #[inline]
-    pub(super) fn response_send_time(&self, request: u32) -> i64 {
-        self.answering.get(request as usize).copied().unwrap_or(0)
+    pub(super) fn response_send_time(&self, request: RequestId) -> i64 {
+        self.answering.get(request.index()).copied().unwrap_or(0)
     }
 
     /// Returns whether calls may be made for requests during or after their responses.

@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
-use super::service::Service;
+use super::service::{MadeCallId, Service};
+use crate::calls::CallId;
+use crate::infer::call_links::WorkItem;
 use crate::infer::span::NodeSpan;
 use crate::tuning::auto::services::service::MAX_CALLS_PER_REQUEST;
 
@@ -16,8 +17,8 @@ pub(super) struct RequestRow {
     pub(super) bytes: [i64; 2],
     /// Nanoseconds for which the response was being sent.
     pub(super) answering: i64,
-    /// The call of the request in the trace.
-    pub(super) call: u32,
+    /// The request or delivery in the trace.
+    pub(super) item: WorkItem,
 }
 
 /// A call of a service, in one row of its columns.
@@ -27,23 +28,23 @@ pub(super) struct CallRow {
     pub(super) threads: [u32; 2],
     /// The size of the call, and of its response, in bytes.
     pub(super) bytes: [i64; 2],
-    /// The previous call on the same connection, or [`NONE`].
-    pub(super) before: u32,
+    /// The previous call on the same connection.
+    pub(super) before: Option<MadeCallId>,
     /// Whether it is ambiguous which response the call has.
     pub(super) is_unsure: bool,
-    /// The number of the call in the trace.
-    pub(super) call: u32,
+    /// The call in the trace.
+    pub(super) call: CallId,
 }
 
 impl Service {
     /// Adds a request.
     pub(super) fn add_request(&mut self, request: RequestRow) {
-        let RequestRow { span, threads, bytes, answering, call } = request;
+        let RequestRow { span, threads, bytes, answering, item } = request;
         self.requests.push(span);
         self.request_threads.push(threads);
         self.request_sizes.push(bytes);
         self.answering.push(answering);
-        self.request_calls.push(call);
+        self.request_calls.push(item);
     }
 
     /// Adds a call.
@@ -84,8 +85,10 @@ impl Service {
 
     /// Keeps the calls at these places, which need not be in order.
     pub(super) fn keep_calls(&mut self, places: &[u32]) {
-        let mut place_of = vec![NONE; self.calls.len()];
-        places.iter().zip(0..).for_each(|(at, place)| place_of[*at as usize] = place);
+        let mut place_of = vec![None; self.calls.len()];
+        for (at, call) in places.iter().zip(MadeCallId::ids()) {
+            place_of[*at as usize] = Some(call);
+        }
         pick(&mut self.calls, places);
         pick(&mut self.made_calls, places);
         pick(&mut self.call_threads, places);
@@ -93,7 +96,7 @@ impl Service {
         pick(&mut self.call_before, places);
         pick(&mut self.call_unsure, places);
         for before in &mut self.call_before {
-            *before = place_of.get(*before as usize).copied().unwrap_or(NONE);
+            *before = before.and_then(|before| place_of[before.index()]);
         }
     }
 
@@ -126,10 +129,12 @@ impl Service {
             bound_to: self.bound_to.iter().take(calls).copied().collect(),
             alternative_job: self.alternative_job.iter().take(calls).copied().collect(),
             attributed_to: FxHashMap::default(),
+            shown_by: FxHashMap::default(),
             alternative_request: FxHashMap::default(),
             traced_for: FxHashMap::default(),
             request_traces: self.request_traces.iter().take(requests).copied().collect(),
             call_traces: self.call_traces.iter().take(calls).copied().collect(),
+            word_claims: FxHashMap::default(),
             rivals: self.rivals.iter().take(requests).copied().collect(),
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),

@@ -9,7 +9,7 @@ use super::service::Service;
 use super::size_kinds::SizeKinds;
 use super::spawned::SpawnedProcesses;
 use super::{early, observe, one_way, together};
-use crate::calls::Calls;
+use crate::calls::{CallId, Calls};
 use crate::evidence::{EnabledEvidence, Evidence};
 use crate::infer::input::InferenceInput;
 
@@ -21,7 +21,7 @@ pub(super) struct Services {
     /// The rows of requests with work that started before they arrived.
     pub(super) early: FxHashSet<u32>,
     /// The calls of the trace with work that was handed off, according to recorded hand-offs.
-    handed_on: FxHashSet<u32>,
+    handed_on: FxHashSet<CallId>,
 }
 
 impl Services {
@@ -34,7 +34,7 @@ impl Services {
         size_kinds: &mut Vec<Option<SizeKinds>>,
     ) -> Services {
         let InferenceInput { trace, naming, options, .. } = *input;
-        let Groundwork { linked, calls, queues } = groundwork;
+        let Groundwork { linked, calls, queues, .. } = groundwork;
         let jobs = Jobs::from_queues(trace, naming, calls, queues, options.window);
         let spawned = SpawnedProcesses::from_trace(trace, naming, calls, &jobs);
         if EnabledEvidence::all_except(&options.without).contains(Evidence::Operations) {
@@ -49,8 +49,10 @@ impl Services {
             early.extend(early::begin_with_work(service, trace, calls, &mut asked));
             service.put_timers_aside();
             let hand_offs = hand_offs.get(&node).map_or(&[][..], Vec::as_slice);
-            handed_on.extend(service.find_workers(hand_offs));
+            let recorded = service.find_workers(hand_offs);
             service.find_traced(trace, calls);
+            service.find_by_words(trace, naming, calls, &recorded);
+            handed_on.extend(recorded);
         }
         drop(asked);
         together::pool_processes(&mut all, naming);
@@ -71,10 +73,16 @@ impl Services {
 
     /// The requests of the calls with work that was handed off, in the order of messages.
     pub(super) fn linked_by_handoff(&self, calls: &Calls) -> Vec<u32> {
-        let rows = self.handed_on.iter().filter_map(|call| calls.request(*call as usize));
+        let rows = self.handed_on.iter().filter_map(|call| calls.request(*call));
         let mut rows: Vec<u32> = rows.map(|row| row as u32).collect();
         rows.sort_unstable();
         rows
+    }
+
+    /// The requests of the calls that rare words decide.
+    pub(super) fn linked_by_words(&self, calls: &Calls) -> impl Iterator<Item = u32> {
+        let decided = self.all.iter().flat_map(Service::decided_by_words);
+        decided.filter_map(|call| calls.request(call).map(|row| row as u32))
     }
 
     /// Number of calls of all services.

@@ -3,7 +3,7 @@
 //! processed. So each is a nanosecond later here than the one before it: far less than any learned
 //! delay, and enough to show which waits longer.
 
-use message_trace::MessageTrace;
+use message_trace::{FlowId, MessageTrace};
 use rustc_hash::FxHashMap;
 
 /// Nanoseconds by which each message is later than its system call, at its sender and at its
@@ -25,7 +25,7 @@ impl SyscallBatches {
         if !trace.has_operations() {
             return SyscallBatches::default();
         }
-        let mut latest: FxHashMap<(i64, i8), [LatestMessage; 2]> = FxHashMap::default();
+        let mut latest: FxHashMap<(FlowId, i8), [LatestMessage; 2]> = FxHashMap::default();
         let later = (0..trace.len()).map(|row| {
             if trace.operations(row).is_none() {
                 return [0; 2];

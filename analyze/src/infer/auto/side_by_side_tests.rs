@@ -131,7 +131,7 @@ fn right<'a>(
     links: &Links,
 ) -> impl Iterator<Item = usize> + 'a {
     let parents = parents(links);
-    let of = move |row: u32| match trace.flow(row as usize) {
+    let of = move |row: u32| match trace.flow(row as usize).number() {
         1 => questions.iter().find(|(_, request)| {
             trace.call_number(row as usize).is_some() && *request == id_of(trace, row) / 2
         }),

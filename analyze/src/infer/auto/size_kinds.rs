@@ -12,8 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::agreement::candidates;
 use super::events::events;
-use super::service::{OPEN, Service, UNKNOWN_SIZE};
-use crate::infer::call_links::DELIVERY;
+use super::service::{MadeCallId, OPEN, Service, UNKNOWN_SIZE};
 use crate::tuning::auto::model::size_kinds::{
     CALLS_PER_OTHER, CALLS_PER_SHARED, CALLS_PER_UNSURE, MAX_SIZES, MIN_CALLS,
     REQUESTS_PER_UNANSWERED, UNEVEN_SHARE,
@@ -59,7 +58,7 @@ impl SizeKinds {
 fn is_scored(service: &Service) -> bool {
     let all = service.requests.len();
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
-    let has_jobs = service.request_calls.iter().any(|call| call & DELIVERY != 0);
+    let has_jobs = service.request_calls.iter().any(|item| item.is_delivery());
     if service.has_unanswered_kinds
         || answered < MIN_CALLS
         || (all - answered) * REQUESTS_PER_UNANSWERED > all
@@ -77,7 +76,9 @@ fn distinct_sizes(service: &Service, kind: u32) -> Vec<i64> {
     let mut counts: FxHashMap<i64, usize> = FxHashMap::default();
     let (mut all, mut unsure) = (0, 0);
     let sizes = service.calls.iter().zip(&service.call_sizes);
-    for (call, (_, [size, _])) in (0..).zip(sizes).filter(|(_, (call, _))| call.kind == kind) {
+    for (call, (_, [size, _])) in
+        MadeCallId::ids().zip(sizes).filter(|(_, (call, _))| call.kind == kind)
+    {
         *counts.entry(*size).or_default() += 1;
         all += 1;
         unsure += usize::from(service.is_unsure(call));
@@ -103,6 +104,7 @@ mod tests {
     use crate::fixture::Fixture;
     use crate::infer::auto::service::NodeSpan;
     use crate::infer::auto::tests::{MS, infer, lot, parents};
+    use crate::infer::call_links::WorkItem;
 
     /// Requests that overlap, each with calls of one kind and these sizes by the request's number.
     fn service(sizes: impl Fn(i64) -> Vec<i64>) -> Service {
@@ -110,7 +112,7 @@ mod tests {
         for request in 0..100_i64 {
             let begin = 1000 * request;
             service.requests.push(NodeSpan { begin, end: begin + 3000, kind: 9 });
-            service.request_calls.push(request as u32);
+            service.request_calls.push(WorkItem::request_at(request as usize));
             for (place, size) in (0..).zip(sizes(request)) {
                 let begin = begin + 100 * (place + 1);
                 service.calls.push(NodeSpan { begin, end: begin + 50, kind: 1 });
@@ -204,7 +206,7 @@ mod tests {
         shared.call_unsure.iter_mut().step_by(5).for_each(|unsure| *unsure = true);
         assert_eq!(parted(shared), 1, "sizes on a shared connection are guesses");
         let mut jobs = service(|_| vec![66, 122]);
-        jobs.request_calls.iter_mut().for_each(|call| *call |= DELIVERY);
+        jobs.request_calls.iter_mut().for_each(|item| *item = WorkItem::delivery(item.call()));
         assert_eq!(parted(jobs), 1);
     }
 }

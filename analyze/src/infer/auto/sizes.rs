@@ -7,9 +7,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::events::ServiceEvent;
-use super::service::{Service, UNKNOWN_SIZE};
+use super::service::{MadeCallId, RequestId, Service, UNKNOWN_SIZE};
 use crate::tuning::auto::model::sizes::{
     BOUNDS, MIN_NATS, MIN_PAIRS, NEAR_BYTES, OTHERS, OTHERS_APART, PRIOR_PAIRS,
 };
@@ -28,7 +27,7 @@ impl SizeEvidence {
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        owner: &[u32],
+        owner: &[Option<RequestId>],
     ) -> SizeEvidence {
         if service.call_sizes.is_empty() || service.request_sizes.is_empty() {
             return SizeEvidence::default();
@@ -37,16 +36,15 @@ impl SizeEvidence {
         let mut is_open = vec![false; service.requests.len()];
         for (_, event) in events {
             match event {
-                ServiceEvent::Receipt(request) => is_open[*request as usize] = true,
+                ServiceEvent::Receipt(request) => is_open[request.index()] = true,
                 ServiceEvent::Answer(_) => {}
-                ServiceEvent::Reply(request) => is_open[*request as usize] = false,
+                ServiceEvent::Reply(request) => is_open[request.index()] = false,
                 ServiceEvent::Call(call) => {
-                    let own = owner[*call as usize];
-                    let kind = service.calls[*call as usize].kind;
-                    let mut add = |request: u32, is_own: bool| {
-                        let seen = seen
-                            .entry((service.requests[request as usize].kind, kind))
-                            .or_default();
+                    let own = owner[call.index()];
+                    let kind = service.calls[call.index()].kind;
+                    let mut add = |request: RequestId, is_own: bool| {
+                        let seen =
+                            seen.entry((service.requests[request.index()].kind, kind)).or_default();
                         let differences = differences(service, request, *call);
                         for (seen, difference) in seen.iter_mut().zip(differences) {
                             difference
@@ -54,16 +52,16 @@ impl SizeEvidence {
                                 .for_each(|difference| seen.add(difference, is_own));
                         }
                     };
-                    if own != NONE {
+                    if let Some(own) = own {
                         add(own, true);
                     }
                     // A request that is not open cannot be the one that the call was made for, as
                     // any other might.
                     let others = (1..=OTHERS)
-                        .map(|other| (*call as usize + other * OTHERS_APART) % is_open.len());
+                        .map(|other| (call.index() + other * OTHERS_APART) % is_open.len());
                     others
                         .filter(|request| !is_open[*request])
-                        .for_each(|request| add(request as u32, false));
+                        .for_each(|request| add(RequestId::from_index(request), false));
                 }
             }
         }
@@ -76,10 +74,16 @@ impl SizeEvidence {
 
     /// Log-odds of the sizes if the call was made for the request against another request. `own`:
     /// this pair is one of the samples and is left out.
-    pub(super) fn odds(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
-        let [of, kind] = [service.requests.get(request as usize), service.calls.get(call as usize)]
-            .map(|span| span.map_or(NONE, |span| span.kind));
-        let Some(known) = self.known.get(&(of, kind)) else { return 0.0 };
+    pub(super) fn odds(
+        &self,
+        service: &Service,
+        request: RequestId,
+        call: MadeCallId,
+        own: bool,
+    ) -> f64 {
+        let of = service.requests.get(request.index()).map(|span| span.kind);
+        let kinds = of.zip(service.calls.get(call.index()).map(|span| span.kind));
+        let Some(known) = kinds.and_then(|kinds| self.known.get(&kinds)) else { return 0.0 };
         let odds = known.iter().zip(differences(service, request, call));
         odds.filter_map(|(known, difference)| Some(known.as_ref()?.odds(difference?, own))).sum()
     }
@@ -87,9 +91,9 @@ impl SizeEvidence {
 
 /// Number of bytes by which the call is larger than the request, and by which the response to the
 /// request is larger than the response to the call.
-fn differences(service: &Service, request: u32, call: u32) -> [Option<i64>; 2] {
+fn differences(service: &Service, request: RequestId, call: MadeCallId) -> [Option<i64>; 2] {
     let (Some(request), Some(call)) =
-        (service.request_sizes.get(request as usize), service.call_sizes.get(call as usize))
+        (service.request_sizes.get(request.index()), service.call_sizes.get(call.index()))
     else {
         return [None; 2];
     };
@@ -148,6 +152,7 @@ mod tests {
     use super::*;
     use crate::infer::auto::events::events;
     use crate::infer::auto::service::NodeSpan;
+    use crate::infer::auto::tests::requests;
 
     /// Four requests at a time with sizes by `size`, each with a call of a size by `called`, in the
     /// order of the requests.
@@ -171,14 +176,16 @@ mod tests {
     fn forwarded_sizes_are_learned_even_if_half_is_assigned_wrongly() {
         let service = service(|request| 100 + lot(request, 400), |request| 130 + lot(request, 400));
         // Every other pair of neighbours is swapped.
-        let owner: Vec<u32> =
-            (0..200).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
+        let owner = requests((0..200).map(|call| if call % 4 < 2 { call ^ 1 } else { call }));
         let sizes = SizeEvidence::learn(&service, &events(&service), &owner);
         for call in 0..200 {
-            let right = sizes.odds(&service, call, call, false);
-            let wrong = sizes.odds(&service, call ^ 1, call, false);
+            let odds = |request| {
+                let request = RequestId::from_index(request);
+                sizes.odds(&service, request, MadeCallId::from_index(call), false)
+            };
+            let (right, wrong) = (odds(call), odds(call ^ 1));
             let is_alike =
-                (lot(i64::from(call), 400) - lot(i64::from(call ^ 1), 400)).abs() <= 2 * NEAR_BYTES;
+                (lot(call as i64, 400) - lot((call ^ 1) as i64, 400)).abs() <= 2 * NEAR_BYTES;
             assert!(right > 2.0 && (right > wrong + 1.0 || is_alike), "{call}: {right} {wrong}");
         }
     }
@@ -187,12 +194,16 @@ mod tests {
     fn unrelated_sizes_do_not_count() {
         let service =
             service(|request| 100 + lot(request, 60), |request| 20 + lot(7 * request + 3, 40));
-        let owner: Vec<u32> = (0..200).collect();
+        let owner = requests(0..200);
         let sizes = SizeEvidence::learn(&service, &events(&service), &owner);
-        assert!((0..200).all(|call| sizes.odds(&service, call, call, true).abs() < 1e-9));
+        let mut pairs = RequestId::ids().zip(MadeCallId::ids()).take(200);
+        assert!(
+            pairs.all(|(request, call)| sizes.odds(&service, request, call, true).abs() < 1e-9)
+        );
         let same = self::service(|_| 100, |_| 50);
         let sizes = SizeEvidence::learn(&same, &events(&same), &owner);
-        assert!(sizes.odds(&same, 3, 3, false).abs() < 1e-9);
+        let (request, call) = (RequestId::from_index(3), MadeCallId::from_index(3));
+        assert!(sizes.odds(&same, request, call, false).abs() < 1e-9);
     }
 
     #[test]

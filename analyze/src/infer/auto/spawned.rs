@@ -10,7 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::jobs::Jobs;
 use super::process_tree::ProcessTree;
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
-use crate::calls::Calls;
+use crate::call_evidence::CallEvidence;
+use crate::calls::{CallId, Calls};
 use crate::links::Links;
 use crate::naming::Naming;
 use crate::tuning::auto::services::spawned::CALLS_BACK;
@@ -19,7 +20,7 @@ use crate::tuning::auto::services::spawned::CALLS_BACK;
 #[derive(Debug, Default)]
 pub(super) struct SpawnedProcesses {
     children: FxHashMap<u32, SpawnedProcess>,
-    first_calls: FxHashSet<u32>,
+    first_calls: FxHashSet<CallId>,
 }
 
 /// A process that was started for a request.
@@ -33,7 +34,7 @@ pub(super) struct SpawnedProcess {
     /// it waits for a response that never came.
     pub(super) end: i64,
     /// The first call of the process, which represents all of its calls.
-    pub(super) first_call: u32,
+    pub(super) first_call: CallId,
 }
 
 impl SpawnedProcesses {
@@ -49,7 +50,7 @@ impl SpawnedProcesses {
         // Times at which each node received its first request.
         let mut asked: FxHashMap<u32, i64> = FxHashMap::default();
         let mut children: FxHashMap<u32, SpawnedProcess> = FxHashMap::default();
-        for call in 0..calls.len() {
+        for call in calls.iter() {
             let Some(row) = calls.request(call) else { continue };
             let message = trace.message(row);
             let (from, to) = (naming.src(row), naming.dst(row));
@@ -65,7 +66,7 @@ impl SpawnedProcesses {
                     return SpawnedProcesses::default();
                 }
             }
-            // A message on a connection that the process made itself is no request.
+            // A message on a connection that the process made itself is not a request.
             let received = trace.recv_first(row).or(trace.recv_last(row));
             if let Some(time) = received.filter(|_| trace.direction(row) == FROM_CONNECTING) {
                 let first = asked.entry(to).or_insert(time);
@@ -77,8 +78,7 @@ impl SpawnedProcesses {
                 // There is no response to a mere connection, or to the last message.
                 None => trace.send_last(row),
             };
-            let child =
-                SpawnedProcess { starter: 0, begin: 0, end: i64::MIN, first_call: call as u32 };
+            let child = SpawnedProcess { starter: 0, begin: 0, end: i64::MIN, first_call: call };
             let child = children.entry(from).or_insert(child);
             child.end = end.unwrap_or(OPEN).max(child.end);
         }
@@ -114,20 +114,20 @@ impl SpawnedProcesses {
         links: &mut Links,
         own: &mut [bool],
     ) {
-        for call in 0..calls.len() {
+        for call in calls.iter() {
             let Some(row) = calls.request(call) else { continue };
-            let Some(child) =
-                self.child(naming.src(row)).filter(|child| child.first_call != call as u32)
+            let Some(child) = self.child(naming.src(row)).filter(|child| child.first_call != call)
             else {
                 continue;
             };
-            let Some(first) = calls.request(child.first_call as usize) else { continue };
+            let Some(first) = calls.request(child.first_call) else { continue };
             let begin = trace.send_first(row).unwrap_or(i64::MIN);
             let parents: Vec<(u32, f64)> = links.parents(first).collect();
             let over = answered_at(trace, calls, links, first).unwrap_or(child.begin);
             if !parents.is_empty() && !own[row] && begin <= over.saturating_add(window) {
                 let spontaneous = links.spontaneous_probability(first);
                 links.set_parents(row, &parents, spontaneous);
+                links.set_evidence(row, links.evidence(first));
                 own[row] = true;
             }
         }
@@ -165,6 +165,7 @@ impl SpawnedProcesses {
                 && latest[last] <= begin
             {
                 service.attributed_to.insert(call, service.request_calls[last]);
+                service.shown_by.insert(call, CallEvidence::OneRequest);
             }
         }
     }

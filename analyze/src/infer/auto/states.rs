@@ -1,18 +1,21 @@
 //! States of requests: the calls made for each so far, in every variant that the search examines. A
 //! state is a call after an earlier state, so that states with a common beginning share it.
 
-use super::NONE;
 use super::model::ServiceModel;
-use super::service::Service;
+use super::service::{MadeCallId, RequestId, Service};
 use super::shapes::ShapeId;
 use super::trigger::{Trigger, last_event};
 use crate::tuning::auto::search::hypotheses::CALLS_BACK;
 
+/// Marker of the search for a missing state, list of states, or place among the open requests.
+pub(super) const NONE: u32 = u32::MAX;
+
 /// State of a request: a call that was made for it, and the state before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StateNode {
-    pub(super) request: u32,
-    pub(super) call: u32,
+    pub(super) request: RequestId,
+    /// The call; `None` in the state without calls.
+    pub(super) call: Option<MadeCallId>,
     pub(super) before: u32,
     pub(super) shape: ShapeId,
     /// Lookahead from the ends of its calls, in nats; it is part of the score until the request is
@@ -23,20 +26,22 @@ pub(super) struct StateNode {
     mark_until: i64,
 }
 
+const _: () = assert!(size_of::<StateNode>() == 40);
+
 /// All states since there was a single hypothesis.
 #[derive(Debug, Default)]
 pub(super) struct States {
     all: Vec<StateNode>,
     /// Buffer: the calls of the state that was traced back, in their order.
-    made: Vec<u32>,
+    made: Vec<MadeCallId>,
 }
 
 impl States {
     /// The state of a request without calls.
-    pub(super) fn begin(&mut self, request: u32) -> u32 {
+    pub(super) fn begin(&mut self, request: RequestId) -> u32 {
         self.push(StateNode {
             request,
-            call: NONE,
+            call: None,
             before: NONE,
             shape: 0,
             lookahead: 0.0,
@@ -46,12 +51,18 @@ impl States {
     }
 
     /// The state after a call, with its new shape and the lookahead of the call.
-    pub(super) fn grow(&mut self, before: u32, call: u32, shape: ShapeId, added: f64) -> u32 {
+    pub(super) fn grow(
+        &mut self,
+        before: u32,
+        call: MadeCallId,
+        shape: ShapeId,
+        added: f64,
+    ) -> u32 {
         let StateNode { request, lookahead, .. } = self.get(before);
         let lookahead = lookahead + added;
         self.push(StateNode {
             request,
-            call,
+            call: Some(call),
             before,
             shape,
             lookahead,
@@ -80,13 +91,13 @@ impl States {
     pub(super) fn with_calls<T>(
         &mut self,
         state: u32,
-        work: impl FnOnce(StateNode, &[u32]) -> T,
+        work: impl FnOnce(StateNode, &[MadeCallId]) -> T,
     ) -> T {
         let state = self.get(state);
         self.made.clear();
         let mut at = state;
-        while at.call != NONE && self.made.len() < CALLS_BACK {
-            self.made.push(at.call);
+        while let Some(call) = at.call.filter(|_| self.made.len() < CALLS_BACK) {
+            self.made.push(call);
             at = self.get(at.before);
         }
         self.made.reverse();
@@ -115,10 +126,10 @@ impl States {
 
     /// Calls `take` for each call of a state, from the last to the first, with the call and its
     /// request.
-    pub(super) fn calls(&self, state: u32, mut take: impl FnMut(u32, u32)) {
+    pub(super) fn calls(&self, state: u32, mut take: impl FnMut(MadeCallId, RequestId)) {
         let mut at = self.get(state);
-        while at.call != NONE {
-            take(at.call, at.request);
+        while let Some(call) = at.call {
+            take(call, at.request);
             at = self.get(at.before);
         }
     }
@@ -148,33 +159,33 @@ fn digest_until(
     service: &Service,
     model: &ServiceModel,
     state: StateNode,
-    made: &[u32],
+    made: &[MadeCallId],
     time: i64,
 ) -> (u64, i64) {
     let StateNode { request, shape, lookahead, .. } = state;
     let last = Trigger::Last.time(service, request, made, time).unwrap_or(0);
     let (mut open, mut until) = (0u64, i64::MAX);
     for call in made {
-        let end = service.calls[*call as usize].end;
+        let end = service.calls[call.index()].end;
         if end > time {
-            open = open.wrapping_add(mix_digests(0, u64::from(*call)));
+            open = open.wrapping_add(mix_digests(0, call.index() as u64));
             until = until.min(end);
         }
     }
     let mut mark = [u64::from(shape), last as u64, open, lookahead.to_bits()]
         .into_iter()
-        .fold(u64::from(request), mix_digests);
+        .fold(request.index() as u64, mix_digests);
     if !service.call_threads.is_empty() {
         let last = last_event(service, made, time);
         let thread =
-            last.map(|(call, is_end)| service.call_threads[call as usize][usize::from(is_end)]);
+            last.map(|(call, is_end)| service.call_threads[call.index()][usize::from(is_end)]);
         mark = mix_digests(mark, thread.map_or(u64::MAX, u64::from));
     }
     // If there will be another call on the connection of a call while the request is open, the
     // request of the call matters.
     for call in made {
         if let Some(next) = service.goes_on(*call, request, time) {
-            mark = mix_digests(mark, u64::from(*call));
+            mark = mix_digests(mark, call.index() as u64);
             until = until.min(next);
         }
     }
@@ -182,7 +193,7 @@ fn digest_until(
         let since = trigger.time(service, request, made, time).unwrap_or(i64::MIN);
         mark = mix_digests(mark, since as u64);
         if *trigger == Trigger::Answer {
-            let first = service.requests[request as usize].end;
+            let first = service.requests[request.index()].end;
             let ends = [first, first.saturating_add(service.response_send_time(request))];
             until = ends.into_iter().filter(|end| *end > time).fold(until, i64::min);
         }

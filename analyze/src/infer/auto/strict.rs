@@ -10,10 +10,9 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
 use super::assignment::Assignment;
 use super::events::calls_by_request;
-use super::service::{OPEN, Service};
+use super::service::{MadeCallId, OPEN, RequestId, Service};
 use crate::evidence::Evidence;
 use crate::tuning::auto::search::strict::{CASES_PER_EXCEPTION, MIN_ANSWERS, PLAN_SHARE};
 pub(super) use counted::CallPlans;
@@ -23,7 +22,7 @@ pub(super) use counted::CallPlans;
 #[derive(Debug, Default)]
 pub(super) struct RejectedFifo {
     pub(super) plans: CallPlans,
-    pub(super) request_of_call: Vec<u32>,
+    pub(super) request_of_call: Vec<Option<RequestId>>,
 }
 
 /// Assigns each call by FIFO order, if that is hardly ever contradicted. `found` is the assignment
@@ -52,13 +51,14 @@ pub(super) fn commit_fifo(service: &Service, found: &mut Assignment) -> Option<R
     };
     let sure = in_turn.share();
     for ((call, request), shares) in (0..).zip(&in_turn.request_of_call).zip(&mut found.shares) {
-        if *request == NONE {
+        if request.is_none() {
             continue;
         }
         let others = shares.iter().filter(|(of, _)| of != request);
         let all: f64 = others.clone().map(|(_, share)| share).sum();
         let rest = others.map(|(of, share)| (*of, (1.0 - sure) * share / all));
-        let rest: Vec<(u32, f64)> = rest.filter(|(_, share)| share.is_finite()).collect();
+        let rest: Vec<(Option<RequestId>, f64)> =
+            rest.filter(|(_, share)| share.is_finite()).collect();
         let own = if rest.is_empty() { 1.0 } else { sure };
         *shares = std::iter::once((*request, own)).chain(rest).collect();
         found.request_of_call[call] = *request;
@@ -83,10 +83,10 @@ fn count_based_assignment(
 }
 
 /// The calls that requests of each kind mostly have, by the request of each call.
-pub(super) fn plans(service: &Service, owner: &[u32]) -> CallPlans {
+pub(super) fn plans(service: &Service, owner: &[Option<RequestId>]) -> CallPlans {
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
     for (request, made) in service.requests.iter().zip(calls_by_request(service, owner)) {
-        let kinds = made.iter().map(|call| service.calls[*call as usize].kind).collect();
+        let kinds = made.iter().map(|call| service.calls[call.index()].kind).collect();
         *seen.entry(request.kind).or_default().entry(kinds).or_default() += 1;
     }
     let plan = |(kind, seen): (u32, FxHashMap<Vec<u32>, usize>)| {
@@ -101,20 +101,20 @@ pub(super) fn plans(service: &Service, owner: &[u32]) -> CallPlans {
 /// An event, in the order that applies at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FifoEvent {
-    Receipt(u32),
-    Returned(u32),
-    Call(u32),
-    Reply(u32),
+    Receipt(RequestId),
+    Returned(MadeCallId),
+    Call(MadeCallId),
+    Reply(RequestId),
 }
 
 /// The events of the service, in the order of time.
 fn events(service: &Service) -> Vec<(i64, FifoEvent)> {
     let mut events: Vec<(i64, FifoEvent)> = Vec::new();
-    for (at, request) in (0..).zip(&service.requests) {
+    for (at, request) in RequestId::ids().zip(&service.requests) {
         events.push((request.begin, FifoEvent::Receipt(at)));
         events.push((request.end, FifoEvent::Reply(at)));
     }
-    for (at, call) in (0..).zip(&service.calls) {
+    for (at, call) in MadeCallId::ids().zip(&service.calls) {
         events.push((call.begin, FifoEvent::Call(at)));
         events.push((call.end, FifoEvent::Returned(at)));
     }
@@ -125,7 +125,7 @@ fn events(service: &Service) -> Vec<(i64, FifoEvent)> {
 
 /// The assignment in FIFO order.
 struct FifoAssignment {
-    request_of_call: Vec<u32>,
+    request_of_call: Vec<Option<RequestId>>,
     /// Number of calls and responses, and number of those that contradict it.
     cases: usize,
     against: usize,
@@ -152,19 +152,19 @@ impl FifoAssignment {
             is_rare && !plans.values().any(|plan| plan.contains(kind))
         });
         let mut found = FifoAssignment {
-            request_of_call: vec![NONE; service.calls.len()],
+            request_of_call: vec![None; service.calls.len()],
             cases: 0,
             against: 0,
             answers: 0,
         };
         // The requests that wait for a call of each kind or, under `None`, for the response, and
         // since when.
-        let mut waiting: FxHashMap<Option<u32>, BTreeSet<(i64, u32)>> = FxHashMap::default();
+        let mut waiting: FxHashMap<Option<u32>, BTreeSet<(i64, RequestId)>> = FxHashMap::default();
         let mut made = vec![0_usize; service.requests.len()];
         let mut open = 0_usize;
-        let waits_for = |request: u32, made: &[usize]| {
-            let plan = plans.get(&service.requests[request as usize].kind)?;
-            plan.get(made[request as usize]).copied()
+        let waits_for = |request: RequestId, made: &[usize]| {
+            let plan = plans.get(&service.requests[request.index()].kind)?;
+            plan.get(made[request.index()]).copied()
         };
         for (time, event) in events.iter().copied() {
             if found.against > most {
@@ -177,14 +177,13 @@ impl FifoAssignment {
                     queue.insert((time, request));
                 }
                 FifoEvent::Returned(call) => {
-                    let request = found.request_of_call[call as usize];
-                    if request != NONE {
+                    if let Some(request) = found.request_of_call[call.index()] {
                         let queue = waiting.entry(waits_for(request, &made)).or_default();
                         queue.insert((time, request));
                     }
                 }
                 FifoEvent::Call(call) => {
-                    let kind = service.calls[call as usize].kind;
+                    let kind = service.calls[call.index()].kind;
                     if own.contains_key(&kind) {
                         continue;
                     }
@@ -193,8 +192,8 @@ impl FifoAssignment {
                     let fits = next.is_some_and(|request| service.covers(request, call));
                     found.count(fits);
                     if let Some(request) = next {
-                        found.request_of_call[call as usize] = request;
-                        made[request as usize] += 1;
+                        found.request_of_call[call.index()] = Some(request);
+                        made[request.index()] += 1;
                     }
                 }
                 FifoEvent::Reply(request) => {

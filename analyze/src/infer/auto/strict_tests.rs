@@ -1,6 +1,6 @@
 use super::*;
 use crate::infer::auto::service::NodeSpan;
-use crate::infer::auto::tests::{MS, lot};
+use crate::infer::auto::tests::{self, MS, lot};
 
 /// The order in which the thread of a service processes waiting requests: returns the place of the
 /// next one, given the number of the event and the number of waiting requests.
@@ -13,12 +13,13 @@ pub(in crate::infer::auto) fn event_loop(
     clients: u32,
     requests: u32,
     order: ServingOrder,
-) -> (Service, Vec<u32>) {
+) -> (Service, Vec<Option<RequestId>>) {
+    const NEW: usize = usize::MAX;
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
     // The time of each arriving event, its request, and how many calls that has made.
-    let mut come: Vec<(i64, u32, u32)> =
-        (0..clients).map(|client| (lot(client.into(), MS), NONE, 0)).collect();
-    let mut waiting: Vec<(u32, u32)> = Vec::new();
+    let mut come: Vec<(i64, usize, u32)> =
+        (0..clients).map(|client| (lot(client.into(), MS), NEW, 0)).collect();
+    let mut waiting: Vec<(usize, u32)> = Vec::new();
     let (mut now, mut owner, mut number, mut asked) = (0, Vec::new(), 0, clients);
     while !(come.is_empty() && waiting.is_empty()) {
         come.sort_unstable();
@@ -28,8 +29,8 @@ pub(in crate::infer::auto) fn event_loop(
         let read = come.partition_point(|(at, ..)| *at <= now);
         for (_, mut request, made) in come.drain(..read) {
             now += 1_000;
-            if request == NONE {
-                request = service.requests.len() as u32;
+            if request == NEW {
+                request = service.requests.len();
                 service.requests.push(NodeSpan { begin: now, end: OPEN, kind: 9 });
             } else {
                 let last = owner.iter().rposition(|of| *of == request).unwrap();
@@ -46,29 +47,32 @@ pub(in crate::infer::auto) fn event_loop(
             owner.push(request);
             come.push((back, request, made + 1));
         } else {
-            service.requests[request as usize].end = now;
+            service.requests[request].end = now;
             if asked < requests {
                 asked += 1;
-                come.push((back, NONE, 0));
+                come.push((back, NEW, 0));
             }
         }
     }
     service.request_threads = vec![[0, 0]; service.requests.len()];
     service.call_threads = vec![[0, 0]; service.calls.len()];
-    (service, owner)
+    (service, tests::requests(owner))
 }
 
 /// Commits an assignment that has every fifth call wrong: returns the number of right calls, and
 /// the least probability.
-fn commit_and_score(service: &Service, truth: &[u32]) -> (usize, f64) {
-    let wrong = |at: usize, request: u32| if at % 5 == 3 { request.max(1) - 1 } else { request };
-    let owner: Vec<u32> =
-        truth.iter().enumerate().map(|(at, request)| wrong(at, *request)).collect();
-    let shares = owner.iter().map(|request| vec![(*request, 0.4), (*request + 7, 0.6)]).collect();
+fn commit_and_score(service: &Service, truth: &[Option<RequestId>]) -> (usize, f64) {
+    let wrong = |at: usize, request: usize| if at % 5 == 3 { request.max(1) - 1 } else { request };
+    let truths = truth.iter().map(|request| request.unwrap().index());
+    let owner = tests::requests(truths.enumerate().map(|(at, request)| wrong(at, request)));
+    let other = |request: &Option<RequestId>| {
+        request.map(|request| RequestId::from_index(request.index() + 7))
+    };
+    let shares = owner.iter().map(|request| vec![(*request, 0.4), (other(request), 0.6)]).collect();
     let mut found = Assignment { request_of_call: owner, shares };
     commit_fifo(service, &mut found);
     let right = found.request_of_call.iter().zip(truth).filter(|(one, other)| one == other).count();
-    let own = |(shares, owner): (&Vec<(u32, f64)>, &u32)| {
+    let own = |(shares, owner): (&Vec<(Option<RequestId>, f64)>, &Option<RequestId>)| {
         let share = shares.iter().find(|(request, _)| request == owner).map_or(0.0, |of| of.1);
         let all: f64 = shares.iter().map(|of| of.1).sum();
         assert!((all - 1.0).abs() < 1e-9, "{shares:?}");
@@ -104,9 +108,10 @@ fn an_order_that_is_not_kept_is_left_to_the_model() {
 fn counts_of_calls_give_the_plans_if_the_model_does_not() {
     /// Commits an assignment that gives all calls to the first request: returns the number of right
     /// calls.
-    fn right(service: &Service, truth: &[u32]) -> usize {
-        let shares = truth.iter().map(|_| vec![(0, 1.0)]).collect();
-        let mut found = Assignment { request_of_call: vec![0; truth.len()], shares };
+    fn right(service: &Service, truth: &[Option<RequestId>]) -> usize {
+        let first = tests::requests([0])[0];
+        let shares = truth.iter().map(|_| vec![(first, 1.0)]).collect();
+        let mut found = Assignment { request_of_call: vec![first; truth.len()], shares };
         commit_fifo(service, &mut found);
         found.request_of_call.iter().zip(truth).filter(|(one, other)| one == other).count()
     }
@@ -116,7 +121,7 @@ fn counts_of_calls_give_the_plans_if_the_model_does_not() {
     for begin in 0..3 {
         service.calls.insert(0, NodeSpan { begin: -begin, end: 0, kind: 77 });
         service.call_threads.push([0, 0]);
-        truth.insert(0, NONE);
+        truth.insert(0, None);
     }
     assert_eq!(right(&service, &truth), 600);
     // The request that was answered last proceeds first.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::AutoAlgorithm;
 use super::assignment::Assignment;
 use super::estimate::estimate;
-use super::service::{NodeSpan, OPEN, Service, UNKNOWN_THREAD};
+use super::service::{NodeSpan, OPEN, RequestId, Service, UNKNOWN_THREAD};
 use crate::fixture::Fixture;
 use crate::infer::{Inference, InferenceInput, Links};
 use crate::naming::Naming;
@@ -28,12 +28,18 @@ pub(super) fn service(requests: Vec<(i64, i64, u32)>, calls: Vec<(i64, i64, u32)
     }
 }
 
-/// The likeliest request of each call, with its probability.
-pub(super) fn likeliest(found: &Assignment) -> Vec<(u32, f64)> {
-    let best = |shares: &Vec<(u32, f64)>| {
+/// The requests with these indices, as those of calls.
+pub(super) fn requests(indices: impl IntoIterator<Item = usize>) -> Vec<Option<RequestId>> {
+    indices.into_iter().map(|index| Some(RequestId::from_index(index))).collect()
+}
+
+/// The index of the likeliest request of each call, with its probability.
+pub(super) fn likeliest(found: &Assignment) -> Vec<(Option<usize>, f64)> {
+    let best = |shares: &Vec<(Option<RequestId>, f64)>| {
         shares.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1)).expect("a share")
     };
-    found.shares.iter().map(best).collect()
+    let best = found.shares.iter().map(best);
+    best.map(|(request, share)| (request.map(RequestId::index), share)).collect()
 }
 
 /// A pseudorandom number below `bound`.
@@ -60,7 +66,7 @@ fn overlapping_requests_are_distinguished_by_usual_delays() {
         .into_iter()
         .enumerate()
         .filter(|(call, (request, _))| {
-            let (call, request) = (service.calls[*call], service.requests[*request as usize]);
+            let (call, request) = (service.calls[*call], service.requests[request.unwrap()]);
             let since = call.begin - request.begin;
             if call.kind == 1 {
                 !(MS..MS + 60_000).contains(&since)
@@ -92,7 +98,7 @@ fn a_fifo_service_is_recognised() {
     let service = service(requests, calls);
     let found = estimate(&service, None).0;
     let right = likeliest(&found).into_iter().enumerate().filter(|(call, (request, _))| {
-        truth.contains(&(service.calls[*call].begin, service.requests[*request as usize].begin))
+        truth.contains(&(service.calls[*call].begin, service.requests[request.unwrap()].begin))
     });
     assert_eq!(right.count(), 600);
 }
@@ -108,8 +114,8 @@ fn background_calls_are_for_none_and_unanswered_requests_are_dropped() {
     calls.push((9_001 * MS, 9_002 * MS, 1));
     calls.push((20_000 * MS, 20_001 * MS, 1));
     let found = likeliest(&estimate(&service(requests, calls), None).0);
-    assert!((0..51).all(|call| found[call].0 == call as u32), "{found:?}");
-    assert_eq!(found[51].0, super::NONE);
+    assert!((0..51).all(|call| found[call].0 == Some(call)), "{found:?}");
+    assert_eq!(found[51].0, None);
 }
 
 #[test]
@@ -121,13 +127,14 @@ fn two_indistinguishable_requests_are_equally_likely() {
     requests.extend([(50_000 * MS, 50_010 * MS, 9), (50_000 * MS, 50_010 * MS, 9)]);
     calls.extend([(50_001 * MS, 50_005 * MS, 1), (50_001 * MS, 50_005 * MS, 1)]);
     let found = estimate(&service(requests, calls), None).0;
-    assert!(found.shares[50].iter().any(|(request, share)| *request == 50 && *share > 0.99));
+    let [fifty, first, second] = [50, 100, 101].map(|request| Some(RequestId::from_index(request)));
+    assert!(found.shares[50].iter().any(|(request, share)| *request == fifty && *share > 0.99));
     for call in [100, 101] {
-        let share = |of: u32| {
+        let share = |of: Option<RequestId>| {
             found.shares[call].iter().find(|(request, _)| *request == of).map_or(0.0, |it| it.1)
         };
         assert!(
-            (share(100) - 0.5).abs() < 0.01 && (share(101) - 0.5).abs() < 0.01,
+            (share(first) - 0.5).abs() < 0.01 && (share(second) - 0.5).abs() < 0.01,
             "{:?}",
             found.shares[call]
         );
@@ -203,7 +210,7 @@ fn with_threads(thread: impl Fn(i64, i64) -> u32) -> f64 {
             calls.push((
                 NodeSpan { begin: begin + at, end: begin + at + MS / 2, kind: 1 },
                 [by, by],
-                number as u32,
+                Some(number as usize),
             ));
         }
     }
@@ -359,7 +366,7 @@ fn calls_that_begin_late_in_a_busy_trace_are_learned() {
     let calls = (1000..1400).map(|at| (1000 * at + 300, 1000 * at + 600, 1)).collect();
     let found = likeliest(&estimate(&service(requests, calls), None).0);
     assert!(
-        found.iter().enumerate().all(|(call, (request, _))| *request == 1000 + call as u32),
+        found.iter().enumerate().all(|(call, (request, _))| *request == Some(1000 + call)),
         "{found:?}"
     );
 }
@@ -421,11 +428,8 @@ fn a_model_learned_in_one_batch_counts_in_the_next() {
     let (_, known) = estimate(&spans(400, 20_000_000), None);
     let few = spans(6, 1_300_000);
     let (found, known) = estimate(&few, Some(known));
-    for (call, shares) in found.shares.iter().enumerate() {
-        assert!(
-            shares.iter().any(|(request, share)| *request as usize == call && *share > 0.9),
-            "{shares:?}"
-        );
+    for (own, shares) in requests(0..6).iter().zip(&found.shares) {
+        assert!(shares.iter().any(|(request, share)| request == own && *share > 0.9), "{shares:?}");
     }
     // On their own they give less certain results, whatever the initial assignment.
     let (alone, _) = estimate(&few, None);

@@ -10,7 +10,7 @@
 use rustc_hash::FxHashMap;
 
 use super::events::calls_by_request;
-use super::service::{OPEN, Service, recent_calls};
+use super::service::{MadeCallId, OPEN, RequestId, Service, recent_calls};
 use super::trigger::{Trigger, open_calls};
 use crate::tuning::auto::services::thread_time::{MAX_UNEVEN, MIN_REQUESTS, UNEVEN_SHARE};
 
@@ -40,14 +40,14 @@ impl Service {
 
 /// Share of the requests with more calls than usual in an assignment, for the kinds of calls that
 /// all requests seem to make equally often.
-pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
+pub(super) fn too_many(service: &Service, owner: &[Option<RequestId>]) -> f64 {
     let usual = usual_calls(service);
     let all = service.calls.iter().filter(|call| usual.contains_key(&call.kind)).count();
     let mut too_many = 0;
     for made in calls_by_request(service, owner) {
         let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
         made.iter()
-            .for_each(|call| *counts.entry(service.calls[*call as usize].kind).or_default() += 1);
+            .for_each(|call| *counts.entry(service.calls[call.index()].kind).or_default() += 1);
         for (kind, count) in counts {
             too_many += usual.get(&kind).map_or(0, |usual| count.saturating_sub(*usual as usize));
         }
@@ -75,10 +75,15 @@ pub(super) fn usual_calls(service: &Service) -> FxHashMap<u32, u32> {
 /// The rank of a request among others at `time`; the lowest comes first. First come requests that
 /// were woken, by their receipt or by the responses to all their calls, and have not acted since;
 /// then requests that wait for other responses; and then the one that acted last.
-pub(super) fn fifo_rank(service: &Service, request: u32, made: &[u32], time: i64) -> (u8, i64) {
+pub(super) fn fifo_rank(
+    service: &Service,
+    request: RequestId,
+    made: &[MadeCallId],
+    time: i64,
+) -> (u8, i64) {
     let made = recent_calls(made);
     let woken = Trigger::LastEnd.time(service, request, made, time).unwrap_or(i64::MIN);
-    let did = made.last().map_or(i64::MIN, |call| service.calls[*call as usize].begin);
+    let did = made.last().map_or(i64::MIN, |call| service.calls[call.index()].begin);
     match open_calls(service, made, time) {
         _ if did > woken => (2, did.saturating_neg()),
         0 => (0, woken),
@@ -90,6 +95,7 @@ pub(super) fn fifo_rank(service: &Service, request: u32, made: &[u32], time: i64
 mod tests {
     use super::*;
     use crate::infer::auto::service::NodeSpan;
+    use crate::infer::auto::tests::requests;
 
     fn service() -> Service {
         let span = |begin, end, kind| NodeSpan { begin, end, kind };
@@ -112,10 +118,10 @@ mod tests {
     #[test]
     fn surplus_calls_are_those_beyond_the_usual_number() {
         let service = service();
-        let owner: Vec<u32> = (0..40).collect();
+        let owner = requests(0..40);
         assert!(too_many(&service, &owner) < 1e-9);
         // The first ten have one call each, and the eleventh has all others.
-        let owner: Vec<u32> = (0..40).map(|call: u32| call.min(10)).collect();
+        let owner = requests((0..40).map(|call: usize| call.min(10)));
         assert!((too_many(&service, &owner) - 29.0 / 40.0).abs() < 1e-9);
     }
 
@@ -127,7 +133,11 @@ mod tests {
             calls: vec![span(10, 30, 1), span(20, 60, 2)],
             ..Service::default()
         };
-        let turn = |made: &[u32], time| fifo_rank(&service, 0, made, time);
+        let turn = |made: &[usize], time| {
+            let made: Vec<MadeCallId> =
+                made.iter().map(|call| MadeCallId::from_index(*call)).collect();
+            fifo_rank(&service, RequestId::from_index(0), &made, time)
+        };
         assert_eq!((turn(&[], 9), turn(&[0], 40)), ((0, 0), (0, 30)));
         assert_eq!(
             (turn(&[0], 15), turn(&[0, 1], 40), turn(&[0, 1], 70)),

@@ -16,7 +16,8 @@ use super::service::{Service, UNKNOWN_THREAD};
 use super::trigger::last_event;
 use crate::tuning::auto::model::threads::{EM_ITERATIONS, PRIOR, PRIOR_NONE};
 
-/// The examined threads: of the receipt, of the last event, of any earlier one.
+/// Number of relations of the thread that makes a call to a request: it is the thread that received
+/// the request, that of the last event of the request, or that of an earlier event.
 const RELATIONS: usize = 3;
 
 /// Evidence from the threads of one service.
@@ -70,18 +71,17 @@ impl ThreadEvidence {
     ) -> Option<ThreadSample> {
         // A thread that makes all calls of the kind is no evidence.
         let usual = self.usual.get(&(kind, thread)).copied().filter(|usual| *usual < 1.0)?;
-        let [receipt, _] = *service.request_threads.get(at.request as usize)?;
+        let [receipt, _] = *service.request_threads.get(at.request.index())?;
         let last = match last_event(service, at.made, time) {
-            Some((call, is_end)) => service.call_threads.get(call as usize)?[usize::from(is_end)],
+            Some((call, is_end)) => service.call_threads.get(call.index())?[usize::from(is_end)],
             None => receipt,
         };
-        let earlier =
-            at.made.iter().filter_map(|call| service.call_threads.get(*call as usize)).any(
-                |threads| {
-                    let [begin, end] = *threads;
-                    begin == thread || end == thread
-                },
-            );
+        let earlier = at.made.iter().filter_map(|call| service.call_threads.get(call.index())).any(
+            |threads| {
+                let [begin, end] = *threads;
+                begin == thread || end == thread
+            },
+        );
         Some(([receipt == thread, last == thread, earlier], usual))
     }
 

@@ -13,8 +13,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
-use super::service::{NodeSpan, OPEN, Service, UNKNOWN_SIZE, UNKNOWN_THREAD};
+use super::service::{
+    MadeCallId, NodeSpan, OPEN, RequestId, Service, UNKNOWN_SIZE, UNKNOWN_THREAD,
+};
 use crate::naming::Naming;
 use crate::tuning::auto::services::together::{BETWEEN, ENOUGH_REQUESTS};
 
@@ -60,7 +61,7 @@ fn join_services(parts: &[Service]) -> Service {
     };
     let mut next = 0;
     for part in parts {
-        let (requests, calls) = (all.requests.len() as u32, all.calls.len() as u32);
+        let (requests, calls) = (all.requests.len(), all.calls.len());
         let spans = || part.requests.iter().chain(&part.calls);
         let begin = spans().map(|span| span.begin).min().unwrap_or(0);
         // In whole units, so that the resolution of the times is kept.
@@ -68,7 +69,7 @@ fn join_services(parts: &[Service]) -> Service {
             .div_euclid(BETWEEN)
             .saturating_add(1)
             .saturating_mul(BETWEEN);
-        let closed = (0..part.requests.len() as u32).map(|request| part.closed_at(request));
+        let closed = part.request_ids().map(|request| part.closed_at(request));
         let times = spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN);
         let last = closed.chain(times).max().unwrap_or(begin);
         next = last.saturating_add(part.window).saturating_add(shift);
@@ -79,7 +80,6 @@ fn join_services(parts: &[Service]) -> Service {
         };
         all.requests.extend(part.requests.iter().map(moved));
         all.calls.extend(part.calls.iter().map(moved));
-        let place = |at: &u32, first: u32| if *at == NONE { NONE } else { at + first };
         let (some, made) = (part.requests.len(), part.calls.len());
         append(
             &mut all.request_threads,
@@ -93,14 +93,19 @@ fn join_services(parts: &[Service]) -> Service {
         append(&mut all.call_threads, &part.call_threads, calls, made, [UNKNOWN_THREAD; 2]);
         append(&mut all.call_sizes, &part.call_sizes, calls, made, [UNKNOWN_SIZE; 2]);
         append(&mut all.call_unsure, &part.call_unsure, calls, made, false);
-        let before: Vec<u32> = part.call_before.iter().map(|at| place(at, calls)).collect();
-        append(&mut all.call_before, &before, calls, made, NONE);
-        let rivals: Vec<u32> = part.rivals.iter().map(|at| place(at, requests)).collect();
-        append(&mut all.rivals, &rivals, requests, some, NONE);
+        let call = |at: MadeCallId| MadeCallId::from_index(at.index() + calls);
+        let before: Vec<_> = part.call_before.iter().map(|before| before.map(call)).collect();
+        append(&mut all.call_before, &before, calls, made, None);
+        let request = |at: RequestId| RequestId::from_index(at.index() + requests);
+        let rivals: Vec<_> = part.rivals.iter().map(|rival| rival.map(request)).collect();
+        append(&mut all.rivals, &rivals, requests, some, None);
         all.attributed_to.extend(&part.attributed_to);
+        all.shown_by.extend(&part.shown_by);
         all.alternative_request.extend(&part.alternative_request);
         let traced = part.traced_for.iter().map(|(made, among)| (*made, among.clone()));
         all.traced_for.extend(traced);
+        let words = part.word_claims.iter().map(|(made, claim)| (*made, claim.clone()));
+        all.word_claims.extend(words);
         all.request_calls.extend(&part.request_calls);
         all.made_calls.extend(&part.made_calls);
         all.timer_calls.extend(&part.timer_calls);
@@ -112,18 +117,20 @@ fn join_services(parts: &[Service]) -> Service {
 
 /// Appends `count` values of `part` to a column with `before` values, or as many `unknown` ones if
 /// the part has none. A column that is empty in all parts stays empty.
-fn append<T: Copy>(all: &mut Vec<T>, part: &[T], before: u32, count: usize, unknown: T) {
+fn append<T: Copy>(all: &mut Vec<T>, part: &[T], before: usize, count: usize, unknown: T) {
     if part.is_empty() && all.is_empty() {
         return;
     }
-    all.resize(before as usize, unknown);
+    all.resize(before, unknown);
     all.extend_from_slice(part);
-    all.resize(before as usize + count, unknown);
+    all.resize(before + count, unknown);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::CallId;
+    use crate::infer::call_links::WorkItem;
 
     fn process(begin: i64, calls: i64) -> Service {
         let span = |at: i64, kind: u32| NodeSpan {
@@ -134,10 +141,13 @@ mod tests {
         Service {
             window: 100,
             requests: vec![span(0, 9)],
-            request_calls: vec![begin as u32],
+            request_calls: vec![WorkItem::request_at(begin as usize)],
             calls: (0..calls).map(|at| span(at, 1)).collect(),
-            made_calls: (0..calls as u32).map(|at| begin as u32 + 1 + at).collect(),
-            call_before: (0..calls as u32).map(|at| at.checked_sub(1).unwrap_or(NONE)).collect(),
+            made_calls: CallId::ids().skip(begin as usize + 1).take(calls as usize).collect(),
+            call_before: std::iter::once(None)
+                .chain(MadeCallId::ids().map(Some))
+                .take(calls as usize)
+                .collect(),
             ..Service::default()
         }
     }
@@ -157,11 +167,13 @@ mod tests {
         assert!(begins(&all.requests).is_sorted() && begins(&all.calls).is_sorted());
         assert!(all.calls[4].begin - all.calls[3].begin > 100);
         assert_eq!([all.requests[1].end, all.requests[0].end % BETWEEN], [OPEN, 10]);
-        assert_eq!(all.call_before, [NONE, 0, NONE, 2, NONE]);
+        let [first, third] = [0, 2].map(|call| Some(MadeCallId::from_index(call)));
+        assert_eq!(all.call_before, [None, first, None, third, None]);
         let unknown = [UNKNOWN_THREAD; 2];
         assert_eq!(all.call_threads, [unknown, unknown, [7, 7], [7, 8], unknown]);
-        assert_eq!(all.request_calls, [5, 3, 4]);
-        assert_eq!(all.made_calls, [6, 7, 4, 5, 5]);
+        let calls = all.request_calls.iter().map(|item| item.call().index());
+        assert_eq!(calls.collect::<Vec<_>>(), [5, 3, 4]);
+        assert_eq!(all.made_calls, [6, 7, 4, 5, 5].map(CallId::from_index));
         assert!(all.request_threads.is_empty() && all.answering.is_empty());
     }
 
@@ -180,7 +192,7 @@ mod tests {
         let mut services: Vec<Service> = naming.nodes().iter().map(|_| process(5, 2)).collect();
         services[node(1)].requests =
             vec![NodeSpan { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS - 1];
-        services[node(1)].request_calls = vec![0; ENOUGH_REQUESTS - 1];
+        services[node(1)].request_calls = vec![WorkItem::request_at(0); ENOUGH_REQUESTS - 1];
         services[node(4)].requests = vec![NodeSpan { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS];
         pool_processes(&mut services, &naming);
         let count = |process: usize| services[node(process)].requests.len();

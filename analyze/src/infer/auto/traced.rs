@@ -6,18 +6,17 @@
 
 use rustc_hash::FxHashMap;
 
-use super::NONE;
-use super::service::Service;
-use crate::calls::Calls;
-use crate::infer::call_links::DELIVERY;
+use super::service::{MadeCallId, RequestId, Service};
+use crate::calls::{CallId, Calls};
+use crate::infer::call_links::WorkItem;
 use message_trace::{MessageTrace, OperationFacts, OperationRole};
 
 /// Value for a missing trace id.
 const NO_TRACE: u64 = 0;
 
 /// The operation of the request of a call, if it belongs to a trace.
-fn traced_operation(trace: &MessageTrace, calls: &Calls, call: u32) -> Option<OperationFacts> {
-    let row = calls.request((call & !DELIVERY) as usize).filter(|_| call & DELIVERY == 0)?;
+fn traced_operation(trace: &MessageTrace, calls: &Calls, call: CallId) -> Option<OperationFacts> {
+    let row = calls.request(call)?;
     trace
         .operations(row)
         .filter(|operation| operation.role != OperationRole::Response && operation.trace.is_some())
@@ -29,36 +28,37 @@ impl Service {
         if !trace.has_operations() {
             return;
         }
-        let mut received: FxHashMap<u64, Vec<(u32, Option<u64>)>> = FxHashMap::default();
-        for (request, call) in (0..).zip(&self.request_calls) {
+        let mut received: FxHashMap<u64, Vec<(RequestId, Option<u64>)>> = FxHashMap::default();
+        for (request, item) in RequestId::ids().zip(&self.request_calls) {
             if let Some(OperationFacts { trace: Some(id), span, .. }) =
-                traced_operation(trace, calls, *call)
+                item.requesting_call().and_then(|call| traced_operation(trace, calls, call))
             {
                 received.entry(id).or_default().push((request, span));
             }
         }
-        for (call, made) in (0..).zip(&self.made_calls) {
+        for (call, made) in MadeCallId::ids().zip(&self.made_calls) {
             let Some(OperationFacts { trace: Some(id), span, .. }) =
                 traced_operation(trace, calls, *made)
             else {
                 continue;
             };
-            let begin = self.calls[call as usize].begin;
-            let possible = |request: u32| {
-                self.requests[request as usize].begin <= begin && !self.is_itself(request, call)
+            let begin = self.calls[call.index()].begin;
+            let possible = |request: RequestId| {
+                self.requests[request.index()].begin <= begin && !self.is_itself(request, call)
             };
             let of_trace = received.get(&id).into_iter().flatten();
-            let of_trace: Vec<&(u32, Option<u64>)> =
+            let of_trace: Vec<&(RequestId, Option<u64>)> =
                 of_trace.filter(|(request, _)| possible(*request)).collect();
-            let is_passed_on = |(_, other): &&(u32, Option<u64>)| span.is_some() && *other == span;
+            let is_passed_on =
+                |(_, other): &&(RequestId, Option<u64>)| span.is_some() && *other == span;
             let passed_on = of_trace.iter().copied().filter(is_passed_on);
-            let passed_on: Vec<u32> = passed_on.map(|(request, _)| *request).collect();
+            let passed_on: Vec<RequestId> = passed_on.map(|(request, _)| *request).collect();
             let among = match passed_on.is_empty() {
                 true => of_trace.iter().map(|(request, _)| *request).collect(),
                 false => passed_on,
             };
-            let among: Vec<u32> =
-                among.iter().map(|request| self.request_calls[*request as usize]).collect();
+            let among: Vec<WorkItem> =
+                among.iter().map(|request| self.request_calls[request.index()]).collect();
             if let [only] = among[..] {
                 self.attributed_to.insert(*made, only);
                 self.alternative_request.remove(made);
@@ -75,55 +75,59 @@ impl Service {
         if !trace.has_operations() {
             return;
         }
-        let of = |all: &[u32]| -> Vec<u64> {
-            let id = |call: &u32| {
-                traced_operation(trace, calls, *call).and_then(|operation| operation.trace)
-            };
-            all.iter().map(|call| id(call).unwrap_or(NO_TRACE)).collect()
+        let of = |call: CallId| {
+            traced_operation(trace, calls, call).and_then(|operation| operation.trace)
         };
-        self.call_traces = of(&self.made_calls);
+        let traces = self.made_calls.iter().map(|call| of(*call).unwrap_or(NO_TRACE));
+        self.call_traces = traces.collect();
         match self.call_traces.iter().all(|trace| *trace == NO_TRACE) {
             true => self.call_traces = Vec::new(),
-            false => self.request_traces = of(&self.request_calls),
+            false => {
+                let traces = self.request_calls.iter();
+                let traces = traces.map(|item| item.requesting_call().and_then(of));
+                self.request_traces = traces.map(|id| id.unwrap_or(NO_TRACE)).collect();
+            }
         }
     }
 
     /// Returns whether the request and the call are of two traces.
     #[inline]
-    pub(super) fn are_of_two_traces(&self, request: u32, call: u32) -> bool {
-        let Some(call) = self.call_traces.get(call as usize) else { return false };
-        let Some(request) = self.request_traces.get(request as usize) else { return false };
+    pub(super) fn are_of_two_traces(&self, request: RequestId, call: MadeCallId) -> bool {
+        let Some(call) = self.call_traces.get(call.index()) else { return false };
+        let Some(request) = self.request_traces.get(request.index()) else { return false };
         *call != NO_TRACE && *request != NO_TRACE && call != request
     }
 }
 
 /// Removes from `shares` the candidate requests of each call that do not belong to the trace of the
 /// call.
-pub(super) fn restrict_to_traces(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+pub(super) fn restrict_to_traces(service: &Service, shares: &mut [Vec<(Option<RequestId>, f64)>]) {
     if service.call_traces.is_empty() {
         return;
     }
-    let places: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
-    for ((call, made), shares) in (0..).zip(&service.made_calls).zip(shares) {
+    let places: FxHashMap<WorkItem, RequestId> =
+        service.request_calls.iter().copied().zip(RequestId::ids()).collect();
+    for ((call, made), shares) in MadeCallId::ids().zip(&service.made_calls).zip(shares) {
         let among = service.traced_for.get(made).map_or(&[][..], Vec::as_slice);
-        let among: Vec<u32> = among.iter().filter_map(|of| places.get(of).copied()).collect();
+        let among: Vec<RequestId> = among.iter().filter_map(|of| places.get(of).copied()).collect();
         match among[..] {
             [] => shares.retain(|(request, _)| {
-                *request == NONE || !service.are_of_two_traces(*request, call)
+                request.is_none_or(|request| !service.are_of_two_traces(request, call))
             }),
-            [only] => *shares = vec![(only, 1.0)],
+            [only] => *shares = vec![(Some(only), 1.0)],
             [.., last] => {
-                shares.retain(|(request, _)| among.contains(request));
+                shares
+                    .retain(|(request, _)| request.is_some_and(|request| among.contains(&request)));
                 if shares.is_empty() {
                     // As good as any: all belong to one trace.
-                    shares.push((last, 1.0));
+                    shares.push((Some(last), 1.0));
                 }
             }
         }
         let sum: f64 = shares.iter().map(|(_, share)| share).sum();
         match sum > 0.0 {
             true => shares.iter_mut().for_each(|(_, share)| *share /= sum),
-            false => *shares = vec![(NONE, 1.0)],
+            false => *shares = vec![(None, 1.0)],
         }
     }
 }

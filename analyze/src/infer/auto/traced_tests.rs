@@ -3,8 +3,10 @@
 use message_trace::MessageTrace;
 
 use super::AutoAlgorithm;
-use super::service::{NodeSpan, Service};
+use super::service::{MadeCallId, NodeSpan, RequestId, Service};
+use crate::calls::CallId;
 use crate::fixture::Fixture;
+use crate::infer::call_links::WorkItem;
 use crate::infer::{Inference, InferenceInput};
 use crate::naming::Naming;
 use crate::options::Options;
@@ -58,13 +60,13 @@ fn sure(trace: &MessageTrace) -> [usize; 2] {
     let links = AutoAlgorithm::default()
         .infer_links(&InferenceInput::without_progress(trace, &naming, &options));
     let calls = (0..trace.len()).filter(|row| trace.message(*row).bytes == 100);
-    let calls: Vec<usize> = calls.filter(|row| trace.flow(*row) % 4 >= 2).collect();
+    let calls: Vec<usize> = calls.filter(|row| trace.flow(*row).number() % 4 >= 2).collect();
     let is_request = |row: &usize| trace.direction(*row) == message_trace::FROM_CONNECTING;
     let calls: Vec<usize> = calls.into_iter().filter(is_request).collect();
     let right = calls.iter().filter(|row| {
         let parents: Vec<(u32, f64)> = links.parents(**row).collect();
         matches!(parents[..], [(parent, share)] if share > 0.999
-            && trace.flow(parent as usize) == trace.flow(**row) - 2)
+            && trace.flow(**row) == trace.flow(parent as usize).advanced_by(2))
     });
     [right.count(), calls.len()]
 }
@@ -113,11 +115,21 @@ fn a_request_of_another_trace_is_no_cause_and_one_without_an_id_may_be() {
         call_traces: vec![6, 0],
         ..Service::default()
     };
-    let lasts = |call: u32| [0, 1, 2].map(|request| service.outlasts(request, call));
+    let [first, second, third] = [0, 1, 2].map(RequestId::from_index);
+    let lasts = |call: usize| {
+        let call = MadeCallId::from_index(call);
+        [first, second, third].map(|request| service.outlasts(request, call))
+    };
     assert_eq!((lasts(0), lasts(1)), ([false, true, true], [true; 3]));
-    let none = super::NONE;
-    let mut shares = vec![vec![(0, 0.5), (1, 0.25), (none, 0.25)], vec![(0, 1.0)]];
-    let numbered = Service { made_calls: vec![7, 8], request_calls: vec![1, 2, 3], ..service };
+    let mut shares = vec![
+        vec![(Some(first), 0.5), (Some(second), 0.25), (None, 0.25)],
+        vec![(Some(first), 1.0)],
+    ];
+    let numbered = Service {
+        made_calls: [7, 8].map(CallId::from_index).to_vec(),
+        request_calls: [1, 2, 3].map(WorkItem::request_at).to_vec(),
+        ..service
+    };
     super::traced::restrict_to_traces(&numbered, &mut shares);
-    assert_eq!(shares, [vec![(1, 0.5), (none, 0.5)], vec![(0, 1.0)]]);
+    assert_eq!(shares, [vec![(Some(second), 0.5), (None, 0.5)], vec![(Some(first), 1.0)]]);
 }

@@ -2,7 +2,7 @@
 //! its calls. The trigger that predicts best when a call is made is learned for every kind of call
 //! ([`super::learn`]).
 
-use super::service::{NodeSpan, Service};
+use super::service::{MadeCallId, NodeSpan, RequestId, Service};
 
 /// An event of a request that another event of it can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,19 +27,19 @@ impl Trigger {
     pub(super) fn time(
         self,
         service: &Service,
-        request: u32,
-        made: &[u32],
+        request: RequestId,
+        made: &[MadeCallId],
         time: i64,
     ) -> Option<i64> {
-        let begin = service.requests[request as usize].begin;
+        let begin = service.requests[request.index()].begin;
         let before = service.shared_write(time).unwrap_or(i64::MAX);
-        let calls = made.iter().map(|call| &service.calls[*call as usize]);
+        let calls = made.iter().map(|call| &service.calls[call.index()]);
         let calls = calls.filter(|call| call.begin < before);
         let ended = |call: &&NodeSpan| call.end <= time;
         match self {
             Trigger::Receipt => Some(begin),
             Trigger::Answer => {
-                let first = service.requests[request as usize].end;
+                let first = service.requests[request.index()].end;
                 let last = first.saturating_add(service.response_send_time(request));
                 [last, first].into_iter().find(|end| *end <= time)
             }
@@ -63,17 +63,21 @@ impl Trigger {
 
 /// The last event of those calls before `time`: the call, and whether it was its response. `None`:
 /// there was none.
-pub(super) fn last_event(service: &Service, made: &[u32], time: i64) -> Option<(u32, bool)> {
-    let event = |call: &u32| {
-        let span = &service.calls[*call as usize];
+pub(super) fn last_event(
+    service: &Service,
+    made: &[MadeCallId],
+    time: i64,
+) -> Option<(MadeCallId, bool)> {
+    let event = |call: &MadeCallId| {
+        let span = &service.calls[call.index()];
         if span.end <= time { (span.end, *call, true) } else { (span.begin, *call, false) }
     };
     made.iter().map(event).max().map(|(_, call, is_end)| (call, is_end))
 }
 
 /// Number of the calls `made` that had no response at `time`, up to 3.
-pub(super) fn open_calls(service: &Service, made: &[u32], time: i64) -> usize {
-    made.iter().filter(|call| service.calls[**call as usize].end > time).count().min(3)
+pub(super) fn open_calls(service: &Service, made: &[MadeCallId], time: i64) -> usize {
+    made.iter().filter(|call| service.calls[call.index()].end > time).count().min(3)
 }
 
 #[cfg(test)]
@@ -88,7 +92,8 @@ mod tests {
             calls: vec![span(10, 30, 1), span(20, 60, 2)],
             ..Service::default()
         };
-        let at = |trigger: Trigger, time| trigger.time(&service, 0, &[0, 1], time);
+        let (request, both) = (RequestId::from_index(0), [0, 1].map(MadeCallId::from_index));
+        let at = |trigger: Trigger, time| trigger.time(&service, request, &both, time);
         assert_eq!(at(Trigger::Receipt, 50), Some(0));
         assert_eq!(at(Trigger::Last, 25), Some(20));
         assert_eq!(at(Trigger::Last, 50), Some(30));
@@ -97,9 +102,9 @@ mod tests {
         assert_eq!((at(Trigger::End(2), 50), at(Trigger::End(2), 60)), (None, Some(60)));
         // The first call that a system call sent does not trigger the others that it sent.
         let service = Service { shared_writes: vec![[20, 21]], ..service };
-        let at = |trigger: Trigger, time| trigger.time(&service, 0, &[0, 1], time);
+        let at = |trigger: Trigger, time| trigger.time(&service, request, &both, time);
         assert_eq!([at(Trigger::Last, 21), at(Trigger::Start(2), 21)], [Some(10), None]);
         assert_eq!([at(Trigger::Last, 22), at(Trigger::Last, 20)], [Some(20), Some(10)]);
-        assert_eq!((open_calls(&service, &[0, 1], 25), open_calls(&service, &[0, 1], 60)), (2, 0));
+        assert_eq!((open_calls(&service, &both, 25), open_calls(&service, &both, 60)), (2, 0));
     }
 }

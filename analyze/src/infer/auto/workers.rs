@@ -35,8 +35,10 @@ mod cases;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hand_offs::ServiceHandoff;
-use super::service::{OPEN, Service, UNKNOWN_THREAD};
-use crate::infer::call_links::DELIVERY;
+use super::service::{OPEN, RequestId, Service, UNKNOWN_THREAD};
+use crate::call_evidence::CallEvidence;
+use crate::calls::CallId;
+use crate::infer::call_links::WorkItem;
 use crate::tuning::auto::workers::MIN_REQUESTS;
 use both_ends::QueuedRun;
 use run::AttributedCall;
@@ -45,27 +47,38 @@ impl Service {
     /// Finds the requests of calls that workers make. `hand_offs` are the hand-offs between the
     /// threads of this service by the time of the signals; empty if none were recorded. Returns the
     /// calls, as calls of the trace, with work that was handed off according to records.
-    pub(super) fn find_workers(&mut self, hand_offs: &[ServiceHandoff]) -> FxHashSet<u32> {
-        let has_jobs = self.request_calls.iter().any(|call| call & DELIVERY != 0);
+    pub(super) fn find_workers(&mut self, hand_offs: &[ServiceHandoff]) -> FxHashSet<CallId> {
+        let has_jobs = self.request_calls.iter().any(|item| item.is_delivery());
         let has_few = self.requests.len() < MIN_REQUESTS || self.call_threads.is_empty();
         if self.one_way || has_jobs || has_few {
             return FxHashSet::default();
         }
-        let found = woken::find_woken_calls(self, hand_offs).or_else(|| {
+        let by = |evidence: CallEvidence| move |found: Vec<AttributedCall>| (found, evidence);
+        let found = woken::find_woken_calls(self, hand_offs).map(by(CallEvidence::Tasks));
+        let found = found.or_else(|| {
             let hand_offs = woken::thread_handoffs(hand_offs);
             let given = known::handed_over_requests(self, hand_offs);
             let found = own_answers::find_worker_replies(self, hand_offs, &given);
-            let found = found.or_else(|| self.queued_calls(hand_offs, &given));
-            found.or_else(|| waiting::find_delegated_writes(self, hand_offs))
+            let found = found.map(by(CallEvidence::Threads));
+            let queued = || self.queued_calls(hand_offs, &given).map(by(CallEvidence::Inferred));
+            let written = || waiting::find_delegated_writes(self, hand_offs);
+            found.or_else(queued).or_else(|| written().map(by(CallEvidence::HandOffs)))
         });
         let mut recorded = FxHashSet::default();
-        for AttributedCall { call, request, rival, is_recorded } in found.into_iter().flatten() {
-            let made = self.made_calls[call as usize];
-            let of = |request: u32| self.request_calls[request as usize];
+        let (found, evidence) = found.unwrap_or((Vec::new(), CallEvidence::Inferred));
+        for AttributedCall { call, request, rival, is_recorded } in found {
+            let made = self.made_calls[call.index()];
+            let of = |request: RequestId| self.request_calls[request.index()];
             self.attributed_to.insert(made, of(request));
             if let Some((rival, share)) = rival {
                 self.alternative_request.insert(made, (of(rival), share));
-            } else if is_recorded {
+                continue;
+            }
+            // The order of a queue shows the request of a run only if hand-offs confirm it.
+            let is_confirmed = is_recorded && evidence == CallEvidence::Inferred;
+            let evidence = if is_confirmed { CallEvidence::HandOffs } else { evidence };
+            self.shown_by.insert(made, evidence);
+            if is_recorded {
                 recorded.insert(made);
             }
         }
@@ -77,19 +90,20 @@ impl Service {
     fn queued_calls(
         &self,
         hand_offs: &[ServiceHandoff],
-        given: &FxHashSet<u32>,
+        given: &FxHashSet<RequestId>,
     ) -> Option<Vec<AttributedCall>> {
         let workers = runs::workers(self)?;
-        let answered: Vec<u32> = (0..self.requests.len() as u32)
-            .filter(|request| self.requests[*request as usize].end != OPEN)
+        let answered: Vec<RequestId> = self
+            .request_ids()
+            .filter(|request| self.requests[request.index()].end != OPEN)
             .collect();
         // If a separate thread answers the requests that were handed over, the receiver answers the
         // rest.
-        let handed_over = |request: &u32| {
-            let [receiver, answerer] = self.request_threads[*request as usize];
+        let handed_over = |request: &RequestId| {
+            let [receiver, answerer] = self.request_threads[request.index()];
             answerer != UNKNOWN_THREAD && answerer != receiver
         };
-        let others: Vec<u32> = answered.iter().copied().filter(handed_over).collect();
+        let others: Vec<RequestId> = answered.iter().copied().filter(handed_over).collect();
         let requests = if 2 * others.len() >= answered.len() { others } else { answered };
         if requests.len() < MIN_REQUESTS {
             return None;
@@ -117,16 +131,17 @@ impl Service {
 
 /// Lowers the share of the request of each call of a worker by the part for which the request is
 /// ambiguous.
-pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(Option<RequestId>, f64)>]) {
     if service.alternative_request.is_empty() {
         return;
     }
-    let places: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
+    let places: FxHashMap<WorkItem, RequestId> =
+        service.request_calls.iter().copied().zip(RequestId::ids()).collect();
     for ((made, shares), bound) in service.made_calls.iter().zip(shares).zip(&service.bound_to) {
         let Some((rival, share)) = service.alternative_request.get(made) else { continue };
         let is_bound = !shares.is_empty() && shares.iter().all(|(request, _)| request == bound);
         if let Some(rival) = places.get(rival).filter(|_| is_bound) {
-            *shares = vec![(*bound, 1.0 - share), (*rival, *share)];
+            *shares = vec![(*bound, 1.0 - share), (Some(*rival), *share)];
         }
     }
 }

@@ -179,7 +179,7 @@ mod tests {
         trace.send("a", "dns", 0, 0);
         trace.send("z", "dns", 1, 0);
         trace.send("dns", "a", 0, 50);
-        // A node that accepts connections is no client, and has a name of its own.
+        // A node that accepts connections is not a client, and has a name of its own.
         trace.send("c", "a", 90, 91).ports(40_001, 81);
         trace.send("c", "z", 90, 91).ports(40_001, 82);
         let trace = trace.trace();

@@ -8,8 +8,8 @@
 
 use message_trace::MessageTrace;
 
-use crate::calls::Calls;
-use crate::infer::call_links::{NONE, NodeCalls};
+use crate::calls::{CallId, Calls};
+use crate::infer::call_links::{MadeCallId, NodeCalls, RequestId, WorkItem};
 use crate::infer::span::NodeSpan;
 use crate::naming::Naming;
 use crate::options::Options;
@@ -22,16 +22,16 @@ pub(super) struct NodeCallPairs {
     /// by the time of the call.
     pub(super) parents: Vec<NodeSpan>,
     /// The parents as calls of the trace.
-    pub(super) parent_calls: Vec<u32>,
+    pub(super) parent_calls: Vec<WorkItem>,
     /// The calls that the node made: from the sending of the call to the receipt of the return, by
     /// the time of the call.
     pub(super) children: Vec<NodeSpan>,
     /// The children as calls of the trace.
-    pub(super) child_calls: Vec<u32>,
+    pub(super) child_calls: Vec<CallId>,
     /// The children by the time of the return.
-    pub(super) returns: Vec<u32>,
-    /// The chosen parent of each child, or [`NONE`].
-    pub(super) chosen: Vec<u32>,
+    pub(super) returns: Vec<MadeCallId>,
+    /// The chosen parent of each child.
+    pub(super) chosen: Vec<Option<RequestId>>,
 }
 
 impl NodeCallPairs {
@@ -46,23 +46,27 @@ impl NodeCallPairs {
     }
 
     /// Builds a node with these parents and children, each with its call, in any order.
-    fn new(mut parents: Vec<(NodeSpan, u32)>, mut children: Vec<(NodeSpan, u32)>) -> NodeCallPairs {
+    fn new(
+        mut parents: Vec<(NodeSpan, CallId)>,
+        mut children: Vec<(NodeSpan, CallId)>,
+    ) -> NodeCallPairs {
         parents.sort_by_key(|(span, call)| (span.begin, *call));
         children.sort_by_key(|(span, call)| (span.begin, *call));
-        let (parents, parent_calls) = parents.into_iter().unzip();
-        let (children, child_calls): (Vec<NodeSpan>, Vec<u32>) = children.into_iter().unzip();
-        let mut returns: Vec<(i64, u32)> =
-            children.iter().map(|child| child.end).zip(0..).collect();
+        let (parents, parent_calls) =
+            parents.into_iter().map(|(span, call)| (span, WorkItem::request(call))).unzip();
+        let (children, child_calls): (Vec<NodeSpan>, Vec<CallId>) = children.into_iter().unzip();
+        let mut returns: Vec<(i64, MadeCallId)> =
+            children.iter().map(|child| child.end).zip(MadeCallId::ids()).collect();
         // Nearly in order already.
         returns.sort();
         let returns = returns.into_iter().map(|(_, child)| child).collect();
-        let chosen = vec![NONE; children.len()];
+        let chosen = vec![None; children.len()];
         NodeCallPairs { parents, parent_calls, children, child_calls, returns, chosen }
     }
 }
 
 /// The parents and the children of a node, each with its call.
-type SpansByRole = [Vec<(NodeSpan, u32)>; 2];
+type SpansByRole = [Vec<(NodeSpan, CallId)>; 2];
 
 /// The call pairs of `trace`, by node.
 pub(super) fn find_call_pairs(
@@ -78,7 +82,7 @@ pub(super) fn find_call_pairs(
     }
     let mut found: Vec<SpansByRole> =
         sizes.into_iter().map(|sizes| sizes.map(Vec::with_capacity)).collect();
-    for call in 0..calls.len() {
+    for call in calls.iter() {
         let (Some(request), Some(response)) = (calls.request(call), calls.response(call)) else {
             continue;
         };
@@ -89,7 +93,7 @@ pub(super) fn find_call_pairs(
                 || [request, response].map(|row| trace.send_ts(row).or(trace.arrival_time(row)));
             let times = if naming.nodes()[node as usize].traced { times } else { common() };
             if let [Some(begin), Some(end)] = times {
-                found[node as usize][role].push((NodeSpan { begin, end, kind }, call as u32));
+                found[node as usize][role].push((NodeSpan { begin, end, kind }, call));
             }
         };
         // A thread's call may be answered by another thread, which is a different node then.
@@ -116,7 +120,7 @@ pub(super) fn find_call_pairs(
 
 /// The rows of both messages of each call that has two.
 fn paired_messages(calls: &Calls) -> impl Iterator<Item = (usize, usize)> + '_ {
-    (0..calls.len()).filter_map(|call| calls.request(call).zip(calls.response(call)))
+    calls.iter().filter_map(|call| calls.request(call).zip(calls.response(call)))
 }
 
 #[cfg(test)]
@@ -133,7 +137,11 @@ impl NodeCallPairs {
             kind: *kind,
         };
         let numbered = |spans: &[(i64, i64, u32)], first: usize| {
-            spans.iter().enumerate().map(|(at, times)| (span(times), (first + at) as u32)).collect()
+            spans
+                .iter()
+                .enumerate()
+                .map(|(at, times)| (span(times), CallId::from_index(first + at)))
+                .collect()
         };
         NodeCallPairs::new(numbered(parents, 0), numbered(children, parents.len()))
     }

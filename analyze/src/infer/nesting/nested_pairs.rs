@@ -6,26 +6,26 @@
 use super::call_pairs::NodeCallPairs;
 use super::penalties::{AssignedChildren, NestingPenalties};
 use super::scoreboard::{self, DelayScores};
-use crate::infer::call_links::NONE;
+use crate::infer::call_links::{MadeCallId, RequestId};
 
-/// The parent of `child` among `parents`, which are sorted with the earliest first; [`NONE`] if it
+/// The parent of `child` among `parents`, which are sorted with the earliest first; `None` if it
 /// has no parent.
 pub(super) fn choose_parent(
     node: &NodeCallPairs,
     given: &mut AssignedChildren,
-    child: u32,
-    parents: &[u32],
+    child: MadeCallId,
+    parents: &[RequestId],
     scores: &DelayScores,
     penalties: &NestingPenalties,
     skew_window: i64,
-) -> u32 {
-    let kind = node.children[child as usize].kind;
-    let (mut best, mut best_score) = (NONE, 0.0);
+) -> Option<RequestId> {
+    let kind = node.children[child.index()].kind;
+    let (mut best, mut best_score) = (None, 0.0);
     for parents in
-        parents.chunk_by(|a, b| node.parents[*a as usize].kind == node.parents[*b as usize].kind)
+        parents.chunk_by(|a, b| node.parents[a.index()].kind == node.parents[b.index()].kind)
     {
         let Some(first) = parents.first() else { continue };
-        let histogram = scores.scores_of_pair((node.parents[*first as usize].kind, kind));
+        let histogram = scores.scores_of_pair((node.parents[first.index()].kind, kind));
         for parent in parents {
             let bin =
                 scoreboard::delay_bin(scoreboard::nesting_delay(node, *parent, child, skew_window));
@@ -34,13 +34,13 @@ pub(super) fn choose_parent(
             if raw > best_score {
                 let score = raw * penalties.penalty_factor(node, given, *parent, child);
                 if score > best_score {
-                    (best, best_score) = (*parent, score);
+                    (best, best_score) = (Some(*parent), score);
                 }
             }
         }
     }
-    if best != NONE {
-        given.assign_child(node, best, child);
+    if let Some(parent) = best {
+        given.assign_child(node, parent, child);
     }
     best
 }

@@ -6,6 +6,7 @@
 //! time only in the order of the trace.
 
 use super::call_pairs::NodeCallPairs;
+use crate::infer::call_links::{MadeCallId, RequestId, WorkItem};
 use crate::tuning::nesting::MAX_OPEN_CALLS;
 
 /// The calls to a node that are open.
@@ -14,11 +15,11 @@ pub(super) struct OpenCalls {
     /// Index of the first parent that has not begun yet.
     next: usize,
     /// Open parents, by the time of the call.
-    open: Vec<u32>,
+    open: Vec<RequestId>,
     /// Lower bound of the first end of an open parent.
     first_end: i64,
     /// The possible parents of the current child.
-    possible: Vec<u32>,
+    possible: Vec<RequestId>,
 }
 
 impl OpenCalls {
@@ -27,11 +28,11 @@ impl OpenCalls {
     pub(super) fn possible_parents(
         &mut self,
         node: &NodeCallPairs,
-        child: u32,
+        child: MadeCallId,
         skew_window: i64,
-    ) -> &[u32] {
-        let (parents, call) = (&node.parents, node.child_calls[child as usize]);
-        let child = node.children[child as usize];
+    ) -> &[RequestId] {
+        let (parents, call) = (&node.parents, WorkItem::request(node.child_calls[child.index()]));
+        let child = node.children[child.index()];
         let latest_begin = child.begin.saturating_add(skew_window);
         let earliest_end = child.end.saturating_sub(skew_window);
         while let Some(parent) =
@@ -43,21 +44,20 @@ impl OpenCalls {
                 if self.open.len() >= MAX_OPEN_CALLS {
                     self.open.remove(0);
                 }
-                self.open.push(self.next as u32);
+                self.open.push(RequestId::from_index(self.next));
             }
             self.next += 1;
         }
         if self.first_end < earliest_end {
-            self.open.retain(|parent| parents[*parent as usize].end >= earliest_end);
-            let ends = self.open.iter().map(|parent| parents[*parent as usize].end);
+            self.open.retain(|parent| parents[parent.index()].end >= earliest_end);
+            let ends = self.open.iter().map(|parent| parents[parent.index()].end);
             self.first_end = ends.min().unwrap_or(i64::MAX);
         }
         let began =
-            self.open.partition_point(|parent| parents[*parent as usize].begin <= latest_begin);
+            self.open.partition_point(|parent| parents[parent.index()].begin <= latest_begin);
         self.possible.clear();
         self.possible.extend(self.open[..began].iter().filter(|parent| {
-            let (begin, of) =
-                (parents[**parent as usize].begin, node.parent_calls[**parent as usize]);
+            let (begin, of) = (parents[parent.index()].begin, node.parent_calls[parent.index()]);
             // A call is not nested in itself, and two are not nested both ways.
             of != call && (skew_window > 0 || begin < child.begin || of < call)
         }));
@@ -68,13 +68,17 @@ impl OpenCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::CallId;
 
     /// The possible parents of each child, in the order of the returns.
-    fn parents(node: &NodeCallPairs, skew_window: i64) -> Vec<Vec<u32>> {
+    fn parents(node: &NodeCallPairs, skew_window: i64) -> Vec<Vec<usize>> {
         let mut open = OpenCalls::default();
         node.returns
             .iter()
-            .map(|child| open.possible_parents(node, *child, skew_window).to_vec())
+            .map(|child| {
+                let parents = open.possible_parents(node, *child, skew_window).iter();
+                parents.map(|parent| parent.index()).collect()
+            })
             .collect()
     }
 
@@ -98,7 +102,7 @@ mod tests {
     #[test]
     fn the_skew_window_loosens_both_comparisons() {
         let node = NodeCallPairs::by_hand(&[(100, 200, 1)], &[(95, 150, 2), (150, 207, 2)]);
-        assert_eq!(parents(&node, 0), [vec![], vec![]] as [Vec<u32>; 2]);
+        assert_eq!(parents(&node, 0), [vec![], vec![]] as [Vec<usize>; 2]);
         assert_eq!(parents(&node, 5), [vec![0], vec![]]);
         assert_eq!(parents(&node, 7), [vec![0], vec![0]]);
     }
@@ -108,12 +112,13 @@ mod tests {
         let node = NodeCallPairs::by_hand(&[(10, 20, 1)], &[(10, 20, 2)]);
         assert_eq!(parents(&node, 0), [vec![0]]);
         let mut before = NodeCallPairs::by_hand(&[(10, 20, 1)], &[(10, 20, 2)]);
-        (before.parent_calls, before.child_calls) = (vec![1], vec![0]);
-        assert_eq!(parents(&before, 0), [vec![]] as [Vec<u32>; 1]);
+        let [first, second] = [0, 1].map(CallId::from_index);
+        (before.parent_calls, before.child_calls) = (vec![WorkItem::request(second)], vec![first]);
+        assert_eq!(parents(&before, 0), [vec![]] as [Vec<usize>; 1]);
         // A call of the node to itself is not nested in itself.
-        (before.parent_calls, before.child_calls) = (vec![0], vec![0]);
-        assert_eq!(parents(&before, 0), [vec![]] as [Vec<u32>; 1]);
-        assert_eq!(parents(&before, 5), [vec![]] as [Vec<u32>; 1]);
+        (before.parent_calls, before.child_calls) = (vec![WorkItem::request(first)], vec![first]);
+        assert_eq!(parents(&before, 0), [vec![]] as [Vec<usize>; 1]);
+        assert_eq!(parents(&before, 5), [vec![]] as [Vec<usize>; 1]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! with an exponent of 1.
 
 use super::call_pairs::NodeCallPairs;
-use crate::infer::call_links::NONE;
+use crate::infer::call_links::{MadeCallId, RequestId};
 use crate::tuning::nesting::MAX_CHILDREN;
 
 /// The factors for each number of children.
@@ -25,8 +25,8 @@ pub(super) struct NestingPenalties {
 /// for each child the one before it. The last one has the latest return.
 #[derive(Debug, Default)]
 pub(super) struct AssignedChildren {
-    last: Vec<u32>,
-    before: Vec<u32>,
+    last: Vec<Option<MadeCallId>>,
+    before: Vec<Option<MadeCallId>>,
     count: Vec<u32>,
 }
 
@@ -49,47 +49,45 @@ impl NestingPenalties {
         &self,
         node: &NodeCallPairs,
         given: &AssignedChildren,
-        parent: u32,
-        child: u32,
+        parent: RequestId,
+        child: MadeCallId,
     ) -> f64 {
-        let Some(last) = given.last.get(parent as usize).copied().filter(|last| *last != NONE)
-        else {
-            return 1.0;
-        };
-        let of = node.children[child as usize];
+        let Some(last) = given.last.get(parent.index()).copied().flatten() else { return 1.0 };
+        let of = node.children[child.index()];
         let earlier = || {
-            let next = |given_child: &u32| {
-                Some(given.before[*given_child as usize]).filter(|it| *it != NONE)
-            };
+            let next = |given_child: &MadeCallId| given.before[given_child.index()];
             std::iter::successors(Some(last), next).take(MAX_CHILDREN)
         };
         // All of them return before this one does, the last one last; overlapping ones return after
         // this one was made.
         let overlapping =
-            earlier().take_while(|other| node.children[*other as usize].end > of.begin).count();
+            earlier().take_while(|other| node.children[other.index()].end > of.begin).count();
         let same = match self.by_destination {
-            true => {
-                earlier().filter(|other| node.children[*other as usize].kind == of.kind).count()
-            }
+            true => earlier().filter(|other| node.children[other.index()].kind == of.kind).count(),
             false => 0,
         };
-        let any = (given.count[parent as usize] as usize).min(MAX_CHILDREN);
+        let any = (given.count[parent.index()] as usize).min(MAX_CHILDREN);
         self.overlapping[overlapping] * self.same[same] * self.generic[any]
     }
 }
 
 impl AssignedChildren {
     /// Assigns `child` to `parent`.
-    pub(super) fn assign_child(&mut self, node: &NodeCallPairs, parent: u32, child: u32) {
+    pub(super) fn assign_child(
+        &mut self,
+        node: &NodeCallPairs,
+        parent: RequestId,
+        child: MadeCallId,
+    ) {
         if self.last.is_empty() {
-            self.last = vec![NONE; node.parents.len()];
+            self.last = vec![None; node.parents.len()];
             self.count = vec![0; node.parents.len()];
-            self.before = vec![NONE; node.children.len()];
+            self.before = vec![None; node.children.len()];
         }
-        let last = &mut self.last[parent as usize];
-        self.before[child as usize] = *last;
-        *last = child;
-        self.count[parent as usize] += 1;
+        let last = &mut self.last[parent.index()];
+        self.before[child.index()] = *last;
+        *last = Some(child);
+        self.count[parent.index()] += 1;
     }
 }
 
@@ -105,12 +103,17 @@ mod tests {
             &[(10, 20, 2), (12, 30, 2), (14, 40, 3), (begin, 50, 2)],
         );
         let mut given = AssignedChildren::default();
-        let child = node.children.iter().position(|child| child.end == 50).unwrap() as u32;
-        for other in (0..4).filter(|other| *other != child) {
-            given.assign_child(&node, 0, other);
+        let child = node.children.iter().position(|child| child.end == 50).unwrap();
+        let child = MadeCallId::from_index(child);
+        let [parent, other_parent] = [0, 1].map(RequestId::from_index);
+        for other in MadeCallId::ids().take(4).filter(|other| *other != child) {
+            given.assign_child(&node, parent, other);
         }
-        assert_eq!(NestingPenalties::new(exponents).penalty_factor(&node, &given, 1, child), 1.0);
-        NestingPenalties::new(exponents).penalty_factor(&node, &given, 0, child)
+        assert_eq!(
+            NestingPenalties::new(exponents).penalty_factor(&node, &given, other_parent, child),
+            1.0
+        );
+        NestingPenalties::new(exponents).penalty_factor(&node, &given, parent, child)
     }
 
     #[test]

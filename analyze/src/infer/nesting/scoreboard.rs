@@ -11,6 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use super::call_pairs::NodeCallPairs;
+use crate::infer::call_links::{MadeCallId, RequestId};
 use crate::tuning::nesting::{BIN_GROWTH, FIRST_BIN};
 
 /// Weight of a child. It is divisible by every number of parents up to 16, so that sums are exact
@@ -36,11 +37,11 @@ pub(super) struct DelayScores {
 /// time.
 pub(super) fn nesting_delay(
     node: &NodeCallPairs,
-    parent: u32,
-    child: u32,
+    parent: RequestId,
+    child: MadeCallId,
     skew_window: i64,
 ) -> i64 {
-    let (parent, child) = (node.parents[parent as usize], node.children[child as usize]);
+    let (parent, child) = (node.parents[parent.index()], node.children[child.index()]);
     child.begin.saturating_sub(parent.begin).saturating_add(skew_window)
 }
 
@@ -57,19 +58,19 @@ impl Scoreboard {
     pub(super) fn count_child(
         &mut self,
         node: &NodeCallPairs,
-        child: u32,
-        parents: &[u32],
+        child: MadeCallId,
+        parents: &[RequestId],
         skew_window: i64,
     ) {
-        let kind = node.children[child as usize].kind;
+        let kind = node.children[child.index()].kind;
         let weight = WHOLE.checked_div(parents.len() as u64).unwrap_or(0).max(1);
         // Parents of one kind are mostly adjacent.
-        for parents in parents
-            .chunk_by(|a, b| node.parents[*a as usize].kind == node.parents[*b as usize].kind)
+        for parents in
+            parents.chunk_by(|a, b| node.parents[a.index()].kind == node.parents[b.index()].kind)
         {
             let Some(first) = parents.first() else { continue };
             let histogram =
-                self.histograms.entry((node.parents[*first as usize].kind, kind)).or_default();
+                self.histograms.entry((node.parents[first.index()].kind, kind)).or_default();
             for parent in parents {
                 let bin = delay_bin(nesting_delay(node, *parent, child, skew_window));
                 if histogram.len() <= bin {
@@ -165,8 +166,8 @@ mod tests {
             &[(70 * ms, 300 * ms, 2), (100 * ms, 330 * ms, 2)],
         );
         let mut board = Scoreboard::default();
-        for child in [0, 1] {
-            board.count_child(&node, child, &[0, 1], 0);
+        for child in MadeCallId::ids().take(2) {
+            board.count_child(&node, child, &[0, 1].map(RequestId::from_index), 0);
         }
         let scores = [40, 70, 100].map(|delay| score(&board, (1, 2), delay * ms));
         assert_eq!(scores, [0.5, 1.0, 0.5]);
@@ -177,10 +178,11 @@ mod tests {
     fn a_child_counts_one_over_the_number_of_its_possible_parents() {
         let node = NodeCallPairs::by_hand(&[(0, 9, 1), (0, 9, 1), (0, 9, 3)], &[(5, 6, 2)]);
         let mut board = Scoreboard::default();
-        board.count_child(&node, 0, &[0, 1, 2], 0);
+        let child = MadeCallId::from_index(0);
+        board.count_child(&node, child, &[0, 1, 2].map(RequestId::from_index), 0);
         assert_eq!(score(&board, (1, 2), 5), 2.0 / 3.0);
         assert_eq!(score(&board, (3, 2), 5), 1.0 / 3.0);
-        board.count_child(&node, 0, &[], 0);
+        board.count_child(&node, child, &[], 0);
         let mut twice = board.clone();
         twice.add_all(&board);
         assert_eq!(score(&twice, (1, 2), 5), 4.0 / 3.0);
@@ -189,9 +191,10 @@ mod tests {
     #[test]
     fn the_skew_window_moves_all_delays_so_that_none_is_negative() {
         let node = NodeCallPairs::by_hand(&[(100_000, 900_000, 1)], &[(80_000, 900_000, 2)]);
-        assert_eq!(nesting_delay(&node, 0, 0, 30_000), 10_000);
+        let (parent, child) = (RequestId::from_index(0), MadeCallId::from_index(0));
+        assert_eq!(nesting_delay(&node, parent, child, 30_000), 10_000);
         let far = NodeCallPairs::by_hand(&[(i64::MIN, i64::MAX, 1)], &[(i64::MAX, i64::MAX, 2)]);
-        assert_eq!(nesting_delay(&far, 0, 0, 30_000), i64::MAX);
+        assert_eq!(nesting_delay(&far, parent, child, 30_000), i64::MAX);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use message_trace::{MessageTrace, NodeId, NodeList};
 use proptest::prelude::*;
 
 use super::NestingAlgorithm;
-use crate::calls::{Calls, CandidateParents, LikelyParents};
+use crate::calls::{CallId, Calls, CandidateParents, LikelyParents};
 use crate::fixture::Fixture;
 use crate::infer::{Inference, InferenceInput, Links};
 use crate::naming::Naming;
@@ -49,9 +49,9 @@ fn parents(calls: &[Call<'_>], nesting: NestingOptions) -> Vec<Option<usize>> {
     let parents =
         LikelyParents::from_links(&found, &links, &CandidateParents::from_links(&found, &links));
     // A call's flow is its place.
-    let place = |call: usize| trace.message(found.request(call).unwrap()).flow as usize;
+    let place = |call: CallId| trace.flow(found.request(call).unwrap()).number() as usize;
     let mut of = vec![None; calls.len()];
-    for call in 0..found.len() {
+    for call in found.iter() {
         of[place(call)] = parents.of_call(call).and_then(|parent| parent.call).map(place);
     }
     of

@@ -13,6 +13,7 @@ use super::nested_pairs;
 use super::open_calls::OpenCalls;
 use super::penalties::{AssignedChildren, NestingPenalties};
 use super::scoreboard::Scoreboard;
+use crate::infer::call_links::{MadeCallId, RequestId};
 use crate::options::NestingOptions;
 use out_of_core::workers;
 
@@ -65,7 +66,7 @@ impl NestingSlices {
 impl NodeSweep {
     /// Time at which the next call returns.
     fn next_return(&self, node: &NodeCallPairs) -> Option<i64> {
-        node.returns.get(self.next).map(|child| node.children[*child as usize].end)
+        node.returns.get(self.next).map(|child| node.children[child.index()].end)
     }
 
     /// Calls `each` for each call that returns in the time slice `slice`, with the call, its
@@ -76,7 +77,7 @@ impl NodeSweep {
         slice: i64,
         slices: NestingSlices,
         skew_window: i64,
-        mut each: impl FnMut(u32, &[u32], &mut AssignedChildren),
+        mut each: impl FnMut(MadeCallId, &[RequestId], &mut AssignedChildren),
     ) -> u64 {
         let first = self.next;
         while self.next_return(node).is_some_and(|time| slices.slice_number(time) <= slice) {
@@ -122,7 +123,7 @@ pub(super) fn choose_parents(
             let mut chosen = std::mem::take(&mut node.chosen);
             let count =
                 choosing.sweep_slice(node, slice, slices, skew_window, |child, parents, given| {
-                    chosen[child as usize] = nested_pairs::choose_parent(
+                    chosen[child.index()] = nested_pairs::choose_parent(
                         node,
                         given,
                         child,

@@ -34,7 +34,7 @@ impl NameFragment<'_> {
         if self.kind != FragmentKind::Number {
             return None;
         }
-        // A number with more digits is no process id, which is all that matters.
+        // A number with more digits is not a process id, which is all that matters.
         Some(self.text.parse().unwrap_or(u32::MAX))
     }
 }

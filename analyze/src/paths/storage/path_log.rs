@@ -35,7 +35,7 @@ pub(crate) struct PathBlock {
 
 /// Writes instances into blocks.
 pub(crate) struct PathLogger {
-    /// Offset of message numbers.
+    /// Number that is added to each message number: of the messages of the trace before this batch.
     before: i64,
     block: PathBlock,
     full: Vec<PathBlock>,

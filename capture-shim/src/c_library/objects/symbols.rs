@@ -1,9 +1,13 @@
 //! Objects in memory (the program, a library, the kernel's vDSO), and the symbols that they define.
 
+#[cfg(not(feature = "injected"))]
+use core::ffi::c_int;
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::transmute;
 use core::ptr;
 
+#[cfg(not(feature = "injected"))]
+use libc::Elf64_Rela;
 use libc::{Elf64_Ehdr, Elf64_Phdr, Elf64_Sym};
 
 /// Object in memory.
@@ -25,6 +29,14 @@ pub(super) mod kind {
     pub(super) const HASH: usize = 4;
     pub(super) const STRINGS: usize = 5;
     pub(super) const SYMBOLS: usize = 6;
+    #[cfg(not(feature = "injected"))]
+    pub(super) const RELOCATIONS: usize = 7;
+    #[cfg(not(feature = "injected"))]
+    pub(super) const RELOCATION_BYTES: usize = 8;
+    #[cfg(not(feature = "injected"))]
+    pub(super) const CALLS: usize = 23;
+    #[cfg(not(feature = "injected"))]
+    pub(super) const CALL_BYTES: usize = 2;
     pub(in super::super) const DEBUG: usize = 21;
     pub(super) const GNU_HASH: usize = 0x6fff_fef5;
     pub(super) const VERSIONS: usize = 0x6fff_fff0;
@@ -32,6 +44,12 @@ pub(super) mod kind {
 
 /// Flag of a version that only programs get that were linked with it.
 const HIDDEN: u16 = 0x8000;
+
+/// Kinds of relocations by which a word gets the address of a symbol.
+#[cfg(all(not(feature = "injected"), target_arch = "x86_64"))]
+const ADDRESS_RELOCATIONS: [u32; 3] = [1, 6, 7];
+#[cfg(target_arch = "aarch64")]
+const ADDRESS_RELOCATIONS: [u32; 3] = [257, 1025, 1026];
 
 /// Kinds of symbols.
 const THREAD_LOCAL: u8 = 6;
@@ -123,6 +141,103 @@ impl LoadedObject {
         // Some linkers have replaced offsets by addresses.
         let is_offset = value != 0 && value < self.base;
         ptr::with_exposed_provenance(if is_offset { self.base + value } else { value })
+    }
+
+    /// Load bias: the difference of addresses in memory and in the file.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) fn load_bias(&self) -> usize {
+        self.base
+    }
+
+    /// Place of the value of the symbol `name` in the object's symbol table, and the protection of
+    /// its page. The value is the symbol's address less the load bias.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) fn symbol_value(&self, name: &CStr) -> Option<(*mut u64, c_int)> {
+        let symbols: *const Elf64_Sym = self.dynamic_table(kind::SYMBOLS);
+        let address = self.find_symbol(name).addr();
+        let mut found = None;
+        self.for_each_candidate(name, |index| {
+            // SAFETY: indices of the object's own table.
+            let value = unsafe { &raw const (*symbols.add(index)).st_value };
+            // SAFETY: as before.
+            let is_it = self.base.wrapping_add(unsafe { value.read() } as usize) == address;
+            found = is_it.then_some(value);
+            is_it
+        });
+        let value = found.filter(|_| address != 0)?;
+        let flags = self.segment_flags(value.addr())?;
+        let protection = [
+            (libc::PF_R, libc::PROT_READ),
+            (libc::PF_W, libc::PROT_WRITE),
+            (libc::PF_X, libc::PROT_EXEC),
+        ]
+        .iter()
+        .filter(|(flag, _)| flags & flag != 0)
+        .fold(0, |all, (_, protection)| all | protection);
+        Some((value.cast_mut(), protection))
+    }
+
+    /// Calls `visit` with each word of the object that the dynamic linker fills with the address of
+    /// the symbol `name`.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) fn for_each_binding(&self, name: &CStr, mut visit: impl FnMut(*mut usize)) {
+        let symbols: *const Elf64_Sym = self.dynamic_table(kind::SYMBOLS);
+        let strings: *const c_char = self.dynamic_table(kind::STRINGS);
+        if symbols.is_null() || strings.is_null() {
+            return;
+        }
+        for (table, size) in
+            [(kind::RELOCATIONS, kind::RELOCATION_BYTES), (kind::CALLS, kind::CALL_BYTES)]
+        {
+            let table: *const Elf64_Rela = self.dynamic_table(table);
+            let count = self.dynamic_value(size) / size_of::<Elf64_Rela>();
+            for index in 0..if table.is_null() { 0 } else { count } {
+                // SAFETY: an entry of the object's own table, and its symbol, whose name ends with
+                // a zero byte.
+                let (entry, own) = unsafe {
+                    let entry = table.add(index).read();
+                    let symbol = &*symbols.add((entry.r_info >> 32) as usize);
+                    (entry, CStr::from_ptr(strings.add(symbol.st_name as usize)))
+                };
+                let is_address = ADDRESS_RELOCATIONS.contains(&(entry.r_info as u32));
+                if is_address && entry.r_addend == 0 && own == name {
+                    let word = self.base.wrapping_add(entry.r_offset as usize);
+                    visit(ptr::with_exposed_provenance_mut(word));
+                }
+            }
+        }
+    }
+
+    /// Whether an address is in the object's code.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) fn contains_code(&self, address: usize) -> bool {
+        self.segment_flags(address).is_some_and(|flags| flags & libc::PF_X != 0)
+    }
+
+    /// Flags of the segment that contains an address.
+    #[cfg(not(feature = "injected"))]
+    fn segment_flags(&self, address: usize) -> Option<u32> {
+        // SAFETY: takes only numbers.
+        let [table, count] =
+            [libc::AT_PHDR, libc::AT_PHNUM].map(|kind| unsafe { libc::getauxval(kind) } as usize);
+        // SAFETY: null, or a text of the linker.
+        let is_program = self.file.is_null() || unsafe { *self.file } == 0;
+        let (table, count) = if is_program {
+            (table, count)
+        } else {
+            // SAFETY: a library begins with its header.
+            let (offset, count) =
+                unsafe { ((*self.elf_header()).e_phoff, (*self.elf_header()).e_phnum) };
+            (self.base.wrapping_add(offset as usize), usize::from(count))
+        };
+        // SAFETY: the object's table, which is mapped as long as the object is.
+        let mut headers = unsafe { program_headers(table, count) };
+        let offset = address.wrapping_sub(self.base) as u64;
+        let contains = |entry: &&Elf64_Phdr| {
+            entry.p_type == libc::PT_LOAD
+                && (entry.p_vaddr..entry.p_vaddr.wrapping_add(entry.p_memsz)).contains(&offset)
+        };
+        headers.find(contains).map(|entry| entry.p_flags)
     }
 
     /// Address of the symbol `name`, of the version that newly linked programs get; null if the

@@ -38,6 +38,6 @@ unsafe extern "C" fn sockcap_end() -> c_int {
     state::find_again();
     // A thread without a slot belongs to a copy of the process which has no log of its own yet.
     let is_left = slots::is_wiped() || processes::is_left(slots::take_skipped());
-    keep::let_go();
+    keep::close_all();
     c_int::from(!is_left)
 }

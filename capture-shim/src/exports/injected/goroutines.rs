@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::log;
 use crate::platform::clock;
 use crate::state::goroutine::Goroutine;
-use crate::state::slot;
+use crate::state::{options, slot};
 
 /// Offsets of the fields, in bytes, in the order of the patcher (crate `injector`).
 #[repr(C)]
@@ -87,8 +87,13 @@ unsafe fn read_word(structure: usize, offset: &AtomicU64) -> u64 {
     unsafe { read_bounded_word(structure, offset, 0) }
 }
 
-/// Prepares the fields that are read here: without fields there are no goroutines.
+/// Prepares the fields that are read here: without fields, and for a user who left out Go, there
+/// are no goroutines.
 pub(super) fn find_fields() {
+    if !options::follows_runtime(b"go") {
+        MAIN.store(WRONG, Relaxed);
+        return;
+    }
     let written = &sockcap_goroutines;
     for (field, written) in [
         (&FIELDS.number, &written.number),

@@ -21,6 +21,7 @@ use crate::hooks::read_write;
 use crate::log::{self, RecordWriter};
 use crate::platform::clock;
 use crate::state::goroutine::Goroutine;
+use crate::state::options::recording_options;
 use crate::state::slot;
 
 /// Numbers of calls that send, a bit each.
@@ -36,7 +37,8 @@ const VECTORS: u64 = short_path::bit_set([libc::SYS_readv, libc::SYS_writev]);
 pub(super) const USUAL_FLAGS: c_int =
     libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_MORE;
 
-/// Calls that take this path, a bit each: none if ticks do not come from the cycle counter.
+/// Calls that take this path, a bit each: none if ticks do not come from the cycle counter, or if
+/// more is recorded than messages and words.
 #[unsafe(link_section = ".data.often_read")]
 pub(super) static CALLS: AtomicU64 = AtomicU64::new(0);
 
@@ -45,9 +47,12 @@ pub(super) static CALLS: AtomicU64 = AtomicU64::new(0);
 pub(super) const OF_THREAD: u64 = 1;
 pub(super) const OF_GOROUTINE: u64 = 2;
 
-/// Enables this path, once the clock is chosen.
+/// Enables this path, once the clock is chosen, unless more is recorded of streams than their
+/// messages and rare words.
 pub(super) fn allow_transfers() {
-    if clock::counts_cycles() {
+    let options = recording_options();
+    let is_plain = options.watches_words_alone || !options.watches_streams();
+    if is_plain && clock::counts_cycles() {
         CALLS.store(SENDS | RECEIVES, Relaxed);
     }
 }
@@ -187,19 +192,21 @@ unsafe fn log_transfer(frame: &mut Frame, result: i64, goroutine: Goroutine) -> 
         true => (Direction::Send, begin),
         false => (Direction::Receive, end),
     };
-    let flow = DescriptorWord::from_word(frame.entry).flow();
-    if result <= 0 || !writer.transfer_fast(direction, flow, ticks, result as u64, end - begin) {
+    let entry = DescriptorWord::from_word(frame.entry);
+    let flow = entry.flow();
+    let is_short = result > 0 && !entry.is_watched();
+    if !is_short || !writer.transfer_fast(direction, flow, ticks, result as u64, end - begin) {
         // SAFETY: as the caller guarantees.
         unsafe { log_transfer_slow(writer, frame, result, end) };
     }
     result
 }
 
-/// Logs a transfer in a longer form, the end of a stream, or a failed transfer.
+/// Logs a transfer with its rare words or in a longer form, the end of a stream, or a failed
+/// transfer.
 ///
 /// # Safety
 /// As for [`log_transfer`].
-#[cold]
 #[inline(never)]
 unsafe fn log_transfer_slow(writer: RecordWriter, frame: &Frame, result: i64, end: u64) {
     if result < 0 {

@@ -76,7 +76,7 @@ impl FrameWalk {
     }
 
     /// Notes that the incomplete frame header consists of buffered bytes.
-    pub(super) fn is_from_before(&mut self) {
+    pub(super) fn mark_header_buffered(&mut self) {
         self.is_held = self.unfinished_bytes() > 0;
     }
 

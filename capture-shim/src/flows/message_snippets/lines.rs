@@ -163,7 +163,7 @@ pub(super) struct LineView<'line> {
 
 impl<'line> LineView<'line> {
     /// View of a complete line.
-    pub(super) fn of_whole(line: &'line [u8]) -> LineView<'line> {
+    pub(super) fn from_whole_line(line: &'line [u8]) -> LineView<'line> {
         let start = line.get(..START).unwrap_or(line);
         let end = line.get(line.len().saturating_sub(END)..).unwrap_or(line);
         LineView { start, end }
@@ -296,6 +296,6 @@ pub(super) fn is_head(bytes: &[u8]) -> bool {
         return false;
     }
     let line = find_newline(searched).and_then(|end| searched.get(..end));
-    let first = line.and_then(|line| parse_first_line(LineView::of_whole(line)));
+    let first = line.and_then(|line| parse_first_line(LineView::from_whole_line(line)));
     matches!(first, Some(FirstLine::Request { .. } | FirstLine::Response { .. }))
 }

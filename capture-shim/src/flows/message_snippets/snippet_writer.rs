@@ -32,8 +32,9 @@ pub(super) struct SnippetWriter {
     /// Origin of plain text, which differs from the position of its transfer.
     origin: Option<PlaintextOrigin>,
     open: Option<OpenSnippet>,
-    /// Blanking of turns, and the current run; `None` if runs are written unchanged.
+    /// Blanking of turns; `None` if kept bytes are written unchanged.
     turn: Option<TurnBlanking>,
+    /// The run of kept bytes that is being received, if turns are blanked.
     coming: Option<SnippetRun>,
 }
 

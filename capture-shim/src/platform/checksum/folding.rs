@@ -7,14 +7,13 @@
 //! therefore extended by zeros before it.
 
 use core::arch::x86_64::{
-    __cpuid, __cpuid_count, __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi32_si128,
-    _mm_extract_epi32, _mm_loadu_si128, _mm_set_epi64x, _mm_shuffle_epi8, _mm_slli_si128,
-    _mm_srli_si128, _mm_xor_si128, _mm256_castsi256_si128, _mm256_clmulepi64_epi128,
-    _mm256_extracti128_si256, _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_set_epi64x,
-    _mm256_xor_si256, _xgetbv,
+    __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi32_si128, _mm_extract_epi32, _mm_loadu_si128,
+    _mm_set_epi64x, _mm_shuffle_epi8, _mm_slli_si128, _mm_srli_si128, _mm_xor_si128,
+    _mm256_castsi256_si128, _mm256_clmulepi64_epi128, _mm256_extracti128_si256,
+    _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_set_epi64x, _mm256_xor_si256,
 };
-use core::sync::atomic::AtomicU8;
-use core::sync::atomic::Ordering::Relaxed;
+
+use crate::platform::processor::{self, Instructions};
 
 /// Smallest buffer that is folded, in bytes.
 const SHORTEST: usize = 16;
@@ -22,54 +21,16 @@ const SHORTEST: usize = 16;
 /// Smallest buffer for which wide registers are worthwhile, in bytes.
 const LONG: usize = 16 + 7 * 16 + 128;
 
-/// Width of folding: none, 128 bits at a time, 256 bits at a time.
-const NONE: u8 = 0;
-const NARROW: u8 = 1;
-const WIDE: u8 = 2;
-static WIDTH: AtomicU8 = AtomicU8::new(NONE);
-
-/// Detects the processor's instructions, and whether the system saves the wide registers.
-pub(super) fn choose_folding() {
-    const PCLMULQDQ: u32 = 1 << 1;
-    const SSSE3: u32 = 1 << 9;
-    const SSE41: u32 = 1 << 19;
-    const OSXSAVE: u32 = 1 << 27;
-    const AVX2: u32 = 1 << 5;
-    const VPCLMULQDQ: u32 = 1 << 10;
-    const SSE_AND_AVX_STATE: u64 = 0b110;
-    if WIDTH.load(Relaxed) != NONE {
-        return; // The parent of this process has detected them.
-    }
-    let has = |register: u32, bits: u32| register & bits == bits;
-    let basic = __cpuid(1).ecx;
-    let extended = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0) } else { __cpuid(0) };
-    let width = if !has(basic, PCLMULQDQ | SSSE3 | SSE41) {
-        NONE
-    } else if __cpuid(0).eax >= 7
-        && has(basic, OSXSAVE)
-        && has(extended.ebx, AVX2)
-        && has(extended.ecx, VPCLMULQDQ)
-        // SAFETY: the processor has the instruction, as it has just reported.
-        && unsafe { _xgetbv(0) } & SSE_AND_AVX_STATE == SSE_AND_AVX_STATE
-    {
-        WIDE
-    } else {
-        NARROW
-    };
-    WIDTH.store(width, Relaxed);
-}
-
 /// CRC-32 of the bytes covered by `so_far` followed by `bytes`; `None` if the table is to be used.
 #[inline(always)]
 pub(super) fn update_folded(so_far: u32, bytes: &[u8]) -> Option<u32> {
-    let width = WIDTH.load(Relaxed);
-    if width == NONE || bytes.len() < SHORTEST {
+    if !processor::has(Instructions::FOLDING) || bytes.len() < SHORTEST {
         return None;
     }
     // SAFETY: the processor has the instructions, as was checked; there are as many bytes as
     // required.
     Some(unsafe {
-        if width == WIDE && bytes.len() >= LONG {
+        if bytes.len() >= LONG && processor::has(Instructions::WIDE_FOLDING) {
             fold_by_256(so_far, bytes)
         } else {
             fold_narrow(so_far, bytes)

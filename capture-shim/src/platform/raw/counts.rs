@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 16;
 impl TcpInfo {
     /// Facts about the connection `fd`; `None` for other sockets, and for a kernel that knows less
     /// than the first `known` bytes of the facts.
-    fn of_socket(fd: c_int, known: usize) -> Option<TcpInfo> {
+    fn from_socket(fd: c_int, known: usize) -> Option<TcpInfo> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut info: TcpInfo = unsafe { core::mem::zeroed() };
         let mut length = size_of::<TcpInfo>() as u32;
@@ -48,8 +48,8 @@ impl TcpInfo {
             0,
         ];
         // SAFETY: the kernel writes at most the given length.
-        let asked = unsafe { system_call(libc::SYS_getsockopt, arguments) } == 0;
-        (asked && length as usize >= known).then_some(info)
+        let succeeded = unsafe { system_call(libc::SYS_getsockopt, arguments) } == 0;
+        (succeeded && length as usize >= known).then_some(info)
     }
 
     /// Whether bytes may still be sent and counted.
@@ -80,7 +80,7 @@ pub(crate) fn bytes_unread(fd: c_int) -> Option<u32> {
 /// Whether nothing was sent yet on a stream, and whether no program received anything from it. Only
 /// TCP reports it, since Linux 4.1.
 pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
-    let info = TcpInfo::of_socket(fd, offset_of!(TcpInfo, segments));
+    let info = TcpInfo::from_socket(fd, offset_of!(TcpInfo, segments));
     let queues = [libc::FIONREAD, libc::TIOCOUTQ].map(|request| queued_bytes(fd, request));
     let (Some(info), [Some(unread), Some(unsent)]) = (info, queues) else { return (false, false) };
     // The kernel counts the connecting side's first packet as a byte.
@@ -111,7 +111,7 @@ fn read_consistently(
     request: u64,
     count: impl Fn(&TcpInfo) -> u64,
 ) -> Option<(TcpInfo, u64)> {
-    let facts = || TcpInfo::of_socket(fd, size_of::<TcpInfo>());
+    let facts = || TcpInfo::from_socket(fd, size_of::<TcpInfo>());
     let mut before = facts()?;
     for _ in 0..ATTEMPTS {
         let queued = queued_bytes(fd, request)?;

@@ -199,7 +199,7 @@ impl OwnDescriptor {
     }
 
     /// Maps the beginning of the file privately and read-only.
-    #[cfg(all(feature = "resources", target_arch = "x86_64"))]
+    #[cfg(all(not(feature = "injected"), target_arch = "x86_64"))]
     pub(crate) fn map_to_read(&self, length: usize) -> Option<*mut u8> {
         map_memory(length, libc::PROT_READ, libc::MAP_PRIVATE, self.number, 0).ok()
     }

@@ -127,7 +127,7 @@ pub(crate) unsafe fn protect_pages(page: usize, length: usize, protection: c_int
 }
 
 /// Maps a page of private memory at an address where nothing is mapped.
-#[cfg(all(feature = "resources", target_arch = "x86_64"))]
+#[cfg(all(not(feature = "injected"), target_arch = "x86_64"))]
 pub(crate) fn map_page_at(address: usize) -> Option<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
     let arguments = [address, PAGE, USABLE as usize, flags as usize, usize::MAX, 0];

@@ -52,6 +52,16 @@ fn clock_time(clock: libc::clockid_t) -> Option<libc::timespec> {
     (result == 0).then_some(time)
 }
 
+/// Random bytes of the kernel; `None` if it has none yet, or the program has given up the right to
+/// ask for them.
+pub(crate) fn random_bytes<const COUNT: usize>() -> Option<[u8; COUNT]> {
+    let mut bytes = [0; COUNT];
+    let arguments = [bytes.as_mut_ptr() as usize, COUNT, libc::GRND_NONBLOCK as usize, 0, 0, 0];
+    // SAFETY: the kernel fills the array.
+    let count = unsafe { system_call(libc::SYS_getrandom, arguments) };
+    (usize::try_from(count) == Ok(COUNT)).then_some(bytes)
+}
+
 /// Writes the host's name into `buffer` and returns its length.
 pub(crate) fn node_name(buffer: &mut [u8]) -> usize {
     // SAFETY: a struct of byte arrays may be all zeros.

@@ -31,10 +31,10 @@ fn connect_as(kind: c_int, path: &[u8], suffix: &[u8], seconds: i64) -> Option<O
     room.iter_mut().zip(path.iter().chain(suffix)).for_each(|(place, byte)| *place = *byte as _);
     let kind = kind | libc::SOCK_CLOEXEC;
     // SAFETY: takes only numbers.
-    let made = unsafe {
+    let result = unsafe {
         system_call(libc::SYS_socket, [libc::AF_UNIX as usize, kind as usize, 0, 0, 0, 0])
     };
-    let socket = OwnDescriptor::owned(c_int::try_from(made).ok().filter(|made| *made >= 0)?);
+    let socket = OwnDescriptor::owned(c_int::try_from(result).ok().filter(|result| *result >= 0)?);
     socket.wait_at_most(seconds);
     let place = [socket.word(), ptr::from_ref(&address) as usize, size_of_val(&address), 0, 0, 0];
     // SAFETY: the kernel reads the struct.

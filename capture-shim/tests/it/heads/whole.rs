@@ -184,7 +184,7 @@ proptest! {
     #[test]
     fn fast_and_plain_first_line_parsers_agree(line in first()) {
         if let Some(usual) = usual_first_line(line.as_bytes()) {
-            prop_assert_eq!(Some(usual), parse_first_line(LineView::of_whole(line.as_bytes())));
+            prop_assert_eq!(Some(usual), parse_first_line(LineView::from_whole_line(line.as_bytes())));
         }
     }
 
@@ -260,7 +260,7 @@ fn changed_first_lines_are_parsed_like_by_the_plain_parser() {
         for (index, byte) in (0..line.len()).flat_map(|index| (0..=255).map(move |b| (index, b))) {
             let mut line = line.as_bytes().to_vec();
             line[index] = byte;
-            let expected = parse_first_line(LineView::of_whole(&line));
+            let expected = parse_first_line(LineView::from_whole_line(&line));
             assert!(
                 usual_first_line(&line).is_none_or(|usual| Some(usual) == expected),
                 "{line:?}"

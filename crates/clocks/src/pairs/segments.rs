@@ -1,5 +1,5 @@
-//! Splits the difference of two clocks that is no single line, because one of them was set, or made
-//! to run at another rate.
+//! Splits the difference of two clocks that is not a single line, because one of them was set, or
+//! made to run at another rate.
 //!
 //! Timestamp pairs are added in order of time as long as one line explains them, within
 //! [`MISFIT_NS`]; when no line does any more, something has changed. That is the latest possible

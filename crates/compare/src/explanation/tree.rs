@@ -25,12 +25,12 @@ pub(super) enum DecisionTree {
     Split { test: SplitTest, yes: Box<DecisionTree>, no: Box<DecisionTree> },
 }
 
-/// A question with its gain.
+/// A test by which a node could be split, with its gain.
 struct SplitCandidate {
     test: SplitTest,
     gain: f64,
     ratio: f64,
-    /// Whether each row answers yes.
+    /// For each row, whether the test is true.
     answers: Vec<bool>,
 }
 

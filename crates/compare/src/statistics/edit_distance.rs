@@ -49,7 +49,7 @@ fn edit_distance<T: PartialEq>(a: &[T], b: &[T], bound: usize) -> Option<usize> 
             }
             (diagonal, least) = (above, least.min(cost));
         }
-        // The remainder of the row above is no cell of this one.
+        // The remainder of the row above is not a cell of this one.
         if let Some(cell) = row.get_mut(high + 1) {
             *cell = far;
         }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::stack_context::StackId;
 use super::trace_context::TraceContexts;
-use crate::traces::{CallNode, ConcurrencyByKind, NO_PARENT, PositionId, TraceClass};
+use crate::traces::{CallNode, ConcurrencyByKind, PositionId, TraceClass, TreePlace};
 
 /// Contexts after classes were joined.
 #[derive(Clone, Debug)]
@@ -87,11 +87,10 @@ fn calls_of_executions(
     let tree = contexts.classes.tree_of_class(class);
     let mut calls: Vec<Vec<u32>> = vec![Vec::new(); tree.len()];
     for (place, node) in (0..).zip(tree) {
-        let is_asked =
-            stacks.contains(&contexts.stack_of(class.first.at_place(node.parent.min(place))));
-        if node.parent != NO_PARENT
-            && is_asked
-            && let Some(of_caller) = calls.get_mut(node.parent as usize)
+        let Some(caller) = node.parent.map(TreePlace::index) else { continue };
+        let position = class.first.at_place(place.min(caller as u32));
+        if stacks.contains(&contexts.stack_of(position))
+            && let Some(of_caller) = calls.get_mut(caller)
         {
             of_caller.push(place);
         }
@@ -118,7 +117,8 @@ fn repeat_calls(tree: &[CallNode], calls: &[u32]) -> Vec<(u32, u32)> {
 fn execution_counts(tree: &[CallNode], requests: u64) -> Vec<u64> {
     let mut executions: Vec<u64> = Vec::with_capacity(tree.len());
     for node in tree {
-        let above = executions.get(node.parent as usize).copied().unwrap_or(requests);
+        let above = node.parent.and_then(|parent| executions.get(parent.index()));
+        let above = above.copied().unwrap_or(requests);
         executions.push(above.saturating_mul(u64::from(node.times)));
     }
     executions
@@ -128,19 +128,19 @@ fn execution_counts(tree: &[CallNode], requests: u64) -> Vec<u64> {
 fn join_groups(tree: &mut [CallNode], calls: &[u32], joined: &[bool]) -> bool {
     let mut joined = joined.iter();
     // The group of the previous call, before and after joining.
-    let (mut before, mut now) = (NO_PARENT, NO_PARENT);
+    let (mut before, mut now) = (None, None);
     let mut is_any = false;
     for call in calls {
         let Some(node) = tree.get_mut(*call as usize) else { continue };
         let is_joined = joined.next().copied().unwrap_or(false);
         joined.by_ref().take((node.times as usize).saturating_sub(1)).for_each(drop);
-        if node.group != before {
-            before = node.group;
+        if before != Some(node.group) {
+            before = Some(node.group);
             if !is_joined {
-                now = node.group;
+                now = before;
             }
         }
-        if now != node.group {
+        if let Some(now) = now.filter(|now| *now != node.group) {
             (node.group, node.is_concurrent, is_any) = (now, true, true);
             if let Some(first) = tree.get_mut(now as usize) {
                 first.is_concurrent = true;
@@ -155,18 +155,34 @@ mod tests {
     use super::*;
     use crate::identity::OperationId;
 
-    fn node(parent: u32, operation: usize, group: u32, is_concurrent: bool) -> CallNode {
+    fn node(parent: Option<usize>, operation: usize, group: u32, is_concurrent: bool) -> CallNode {
         let operation = OperationId::from_index(operation);
+        let parent = parent.map(TreePlace::from_index);
         CallNode { parent, operation, group, is_concurrent, times: 1 }
     }
 
     #[test]
     fn classes_that_differ_by_chance_are_one() {
-        let root = node(NO_PARENT, 1, 0, false);
+        let root = node(None, 1, 0, false);
         // 1 calls 2 and 3 concurrently; 3 calls 4.
-        let at_once = [root, node(0, 2, 1, true), node(0, 3, 1, true), node(2, 4, 3, false)];
-        let one_first = [root, node(0, 2, 1, false), node(0, 3, 2, false), node(2, 4, 3, false)];
-        let other_first = [root, node(0, 3, 1, false), node(1, 4, 2, false), node(0, 2, 3, false)];
+        let at_once = [
+            root,
+            node(Some(0), 2, 1, true),
+            node(Some(0), 3, 1, true),
+            node(Some(2), 4, 3, false),
+        ];
+        let one_first = [
+            root,
+            node(Some(0), 2, 1, false),
+            node(Some(0), 3, 2, false),
+            node(Some(2), 4, 3, false),
+        ];
+        let other_first = [
+            root,
+            node(Some(0), 3, 1, false),
+            node(Some(1), 4, 2, false),
+            node(Some(0), 2, 3, false),
+        ];
         // The same calls are made by another caller, which always makes them sequentially.
         let mut contexts = TraceContexts::default();
         let trees = [&at_once, &one_first, &other_first];
@@ -193,9 +209,9 @@ mod tests {
 
     #[test]
     fn equal_calls_that_stand_for_each_other_are_counted_one_by_one() {
-        let root = node(NO_PARENT, 1, 0, false);
-        let at_once = [root, node(0, 2, 1, true), node(0, 2, 1, true)];
-        let one_by_one = [root, node(0, 2, 1, false), node(0, 2, 2, false)];
+        let root = node(None, 1, 0, false);
+        let at_once = [root, node(Some(0), 2, 1, true), node(Some(0), 2, 1, true)];
+        let one_by_one = [root, node(Some(0), 2, 1, false), node(Some(0), 2, 2, false)];
         let mut contexts = TraceContexts::default();
         assert_eq!(
             [&at_once, &one_by_one]

@@ -26,7 +26,7 @@ impl TraceContexts {
         {
             let root = stacks.root_stack(new.caller);
             for node in classes.tree_of_class(new) {
-                let parent = new.first.index().checked_add(node.parent as usize);
+                let parent = node.parent.map(|parent| new.first.index() + parent.index());
                 let above = parent.and_then(|parent| stack_of.get(parent)).copied().unwrap_or(root);
                 stack_of.push(stacks.callee_stack(above, node.operation));
             }
@@ -74,20 +74,20 @@ impl TraceContexts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traces::NO_PARENT;
+    use crate::traces::TreePlace;
 
     #[test]
     fn positions_have_the_stacks_of_their_trees() {
-        let node = |parent, operation, group| CallNode {
-            parent,
+        let node = |parent: Option<usize>, operation, group| CallNode {
+            parent: parent.map(TreePlace::from_index),
             operation: OperationId::from_index(operation),
             group,
             is_concurrent: false,
             times: 1,
         };
         let mut contexts = TraceContexts::default();
-        let one = [node(NO_PARENT, 1, 0), node(0, 2, 1), node(0, 2, 2)];
-        let other = [node(NO_PARENT, 1, 0), node(0, 2, 1), node(1, 2, 2)];
+        let one = [node(None, 1, 0), node(Some(0), 2, 1), node(Some(0), 2, 2)];
+        let other = [node(None, 1, 0), node(Some(0), 2, 1), node(Some(1), 2, 2)];
         assert_eq!(
             [&one, &other, &one].map(|tree| contexts.class_of_trace(tree, OperationId::EXTERNAL)),
             [0, 1, 0]

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::collect::CollectedContexts;
 use crate::identity::{OperationId, OperationLabel};
 use crate::result::{ClassProfile, ClassStep};
-use crate::traces::{CallNode, NO_PARENT, PositionId};
+use crate::traces::{CallNode, PositionId};
 use crate::tuning::MAX_LISTED;
 
 /// The order of classes.
@@ -77,7 +77,7 @@ impl ClassNumbers {
 fn class_steps(tree: &[CallNode], places: &FxHashMap<OperationId, u32>) -> Vec<ClassStep> {
     let mut steps: Vec<ClassStep> = Vec::with_capacity(tree.len());
     for node in tree {
-        let above = (node.parent != NO_PARENT).then(|| steps.get(node.parent as usize)).flatten();
+        let above = node.parent.and_then(|parent| steps.get(parent.index()));
         steps.push(ClassStep {
             depth: above.map_or(0, |above| above.depth + 1),
             operation: places.get(&node.operation).copied().unwrap_or(0),

@@ -1,18 +1,21 @@
 //! Dynamic call tree of a trace: a node for each execution, with its operation, its caller, and the
 //! group of concurrent calls that it belongs to.
 
+use out_of_core::id_types;
 use request_flow::{OverlapTracker, Step};
 
 use crate::identity::OperationId;
 
-/// The parent of a root.
-pub const NO_PARENT: u32 = u32::MAX;
+id_types! {
+    /// Place of a node in its call tree, in depth-first order.
+    pub struct TreePlace;
+}
 
 /// A node of a call tree, in an array in depth-first order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallNode {
-    /// Index of the node's caller, or [`NO_PARENT`].
-    pub parent: u32,
+    /// The node's caller; a root has none.
+    pub parent: Option<TreePlace>,
     /// The executed operation.
     pub operation: OperationId,
     /// Index of the first call of the node's group: the concurrent calls of one caller.
@@ -22,6 +25,8 @@ pub struct CallNode {
     /// Number of equal concurrent calls that the node stands for: 1 for a step of a request.
     pub times: u32,
 }
+
+const _: () = assert!(size_of::<CallNode>() == 5 * size_of::<u32>());
 
 /// The call tree of a request. Its buffers are reused for the next one.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +66,7 @@ impl DynamicCallTree {
                 of.group = group;
             }
             self.nodes.push(CallNode {
-                parent: parent.unwrap_or(NO_PARENT),
+                parent: parent.map(|parent| TreePlace::from_index(parent as usize)),
                 operation: operation(step),
                 group,
                 is_concurrent,
@@ -101,7 +106,7 @@ mod tests {
             nodes.iter().map(|node| (node.group, node.is_concurrent)).collect();
         let alone = |place| (place, false);
         assert_eq!(shown, [alone(0), alone(1), (2, true), alone(3), (2, true), alone(5)]);
-        assert_eq!(nodes[0].parent, NO_PARENT);
+        assert_eq!(nodes[0].parent, None);
         let operations: Vec<usize> = nodes.iter().map(|node| node.operation.index()).collect();
         assert_eq!(operations, [1, 2, 3, 4, 2, 2]);
     }

@@ -7,7 +7,7 @@
 //! vanishes: its calls stay on the stack and become its caller's. If such a node was concurrent
 //! with others, its calls join their group.
 
-use super::call_tree::{CallNode, NO_PARENT};
+use super::call_tree::CallNode;
 use super::shapes::{ShapeId, ShapeInterner};
 use crate::identity::OperationId;
 
@@ -80,9 +80,8 @@ impl TreeCanonicalizer {
                 }
             }
             let above = (self.stack.len() - below) as u32;
-            if node.parent != NO_PARENT
-                && let Some(waiting) = self.waiting.get_mut(node.parent as usize)
-            {
+            let parent = node.parent.and_then(|parent| self.waiting.get_mut(parent.index()));
+            if let Some(waiting) = parent {
                 *waiting += above;
             }
         }
@@ -130,7 +129,8 @@ impl TreeCanonicalizer {
         let TreeCanonicalizer { places, offsets, .. } = self;
         places.clear();
         for (node, offset) in tree.iter().zip(offsets) {
-            let above = places.get(node.parent as usize).copied().unwrap_or(0);
+            let above = node.parent.and_then(|parent| places.get(parent.index()));
+            let above = above.copied().unwrap_or(0);
             places.push(if is_seen(node.operation) { above + *offset } else { above });
         }
     }

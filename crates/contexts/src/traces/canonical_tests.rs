@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::traces::TreePlace;
 
 /// A generated tree: an operation, and groups of concurrent calls, in order.
 #[derive(Clone, Debug)]
@@ -28,7 +29,7 @@ fn any_tree() -> impl Strategy<Value = DrawnTree> {
 fn nodes(drawn: &DrawnTree, turn: usize) -> Vec<CallNode> {
     fn add(
         drawn: &DrawnTree,
-        parent: u32,
+        parent: Option<TreePlace>,
         group: Option<u32>,
         turn: usize,
         nodes: &mut Vec<CallNode>,
@@ -43,12 +44,13 @@ fn nodes(drawn: &DrawnTree, turn: usize) -> Vec<CallNode> {
             calls.rotate_left(by);
             let first = nodes.len() as u32;
             for call in calls {
+                let place = Some(TreePlace::from_index(place as usize));
                 add(call, place, (group.len() > 1).then_some(first), turn, nodes);
             }
         }
     }
     let mut all = Vec::new();
-    add(drawn, NO_PARENT, None, turn, &mut all);
+    add(drawn, None, None, turn, &mut all);
     all
 }
 
@@ -129,10 +131,10 @@ proptest! {
                 continue;
             }
             let mut caller = node.parent;
-            while caller != NO_PARENT && !seen[nodes[caller as usize].operation.index()] {
-                caller = nodes[caller as usize].parent;
+            while let Some(at) = caller.filter(|at| !seen[nodes[at.index()].operation.index()]) {
+                caller = nodes[at.index()].parent;
             }
-            let caller = (caller != NO_PARENT).then(|| canonical.places_of_nodes()[caller as usize]);
+            let caller = caller.map(|caller| canonical.places_of_nodes()[caller.index()]);
             prop_assert!(caller.is_none_or(|caller| caller < *place));
             let here = (node.operation, caller);
             prop_assert!(at[*place as usize].is_none_or(|other| other == here));

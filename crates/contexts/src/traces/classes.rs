@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::call_tree::{CallNode, NO_PARENT};
+use super::call_tree::{CallNode, TreePlace};
 use super::canonical::TreeCanonicalizer;
 use super::shapes::ShapeId;
 use crate::identity::OperationId;
@@ -115,7 +115,10 @@ impl TraceClasses {
         let first = self.positions.len();
         self.classes.push(TraceClass { caller, first: PositionId::from_index(first), size });
         let places = self.canonical.places_of_nodes();
-        let place = |node: u32| places.get(node as usize).copied();
+        let place = |node: TreePlace| {
+            let place = places.get(node.index())?;
+            Some(TreePlace::from_index(*place as usize))
+        };
         // The first place of each group, by its first node.
         let mut groups: Vec<u32> = vec![u32::MAX; tree.len()];
         for (node, place) in tree.iter().zip(places) {
@@ -123,18 +126,13 @@ impl TraceClasses {
                 *group = (*group).min(*place);
             }
         }
-        let blank = CallNode {
-            parent: NO_PARENT,
-            operation: caller,
-            group: 0,
-            is_concurrent: false,
-            times: 1,
-        };
+        let blank =
+            CallNode { parent: None, operation: caller, group: 0, is_concurrent: false, times: 1 };
         self.positions.resize(first + size as usize, blank);
         for ((node, at), times) in tree.iter().zip(places).zip(self.canonical.repetitions()) {
             if let Some(position) = self.positions.get_mut(first + *at as usize) {
                 *position = CallNode {
-                    parent: place(node.parent).unwrap_or(NO_PARENT),
+                    parent: node.parent.and_then(place),
                     group: groups.get(node.group as usize).copied().unwrap_or(*at),
                     times: *times,
                     ..*node
@@ -148,8 +146,9 @@ impl TraceClasses {
 mod tests {
     use super::*;
 
-    fn node(parent: u32, operation: usize, group: u32, is_concurrent: bool) -> CallNode {
+    fn node(parent: Option<usize>, operation: usize, group: u32, is_concurrent: bool) -> CallNode {
         let operation = OperationId::from_index(operation);
+        let parent = parent.map(TreePlace::from_index);
         CallNode { parent, operation, group, is_concurrent, times: 1 }
     }
 
@@ -158,21 +157,21 @@ mod tests {
         let mut classes = TraceClasses::default();
         // Concurrent calls of 5, 4 (which calls 6) and 5; then one of 4.
         let one = [
-            node(NO_PARENT, 1, 0, false),
-            node(0, 5, 1, true),
-            node(0, 4, 1, true),
-            node(2, 6, 3, false),
-            node(0, 5, 1, true),
-            node(0, 4, 5, false),
+            node(None, 1, 0, false),
+            node(Some(0), 5, 1, true),
+            node(Some(0), 4, 1, true),
+            node(Some(2), 6, 3, false),
+            node(Some(0), 5, 1, true),
+            node(Some(0), 4, 5, false),
         ];
         // An equal tree with the concurrent calls in another order.
         let other = [
-            node(NO_PARENT, 1, 0, false),
-            node(0, 4, 1, true),
-            node(1, 6, 2, false),
-            node(0, 5, 1, true),
-            node(0, 5, 1, true),
-            node(0, 4, 5, false),
+            node(None, 1, 0, false),
+            node(Some(0), 4, 1, true),
+            node(Some(1), 6, 2, false),
+            node(Some(0), 5, 1, true),
+            node(Some(0), 5, 1, true),
+            node(Some(0), 4, 5, false),
         ];
         assert_eq!(classes.class_of_trace(&one, OperationId::EXTERNAL), 0);
         let places = classes.places_of_nodes().to_vec();
@@ -185,7 +184,9 @@ mod tests {
         let fives = &tree[places[1] as usize];
         assert_eq!((fives.operation.index(), fives.times, fives.is_concurrent), (5, 2, true));
         assert!(
-            tree.iter().zip(0..).all(|(node, at)| node.parent == NO_PARENT || node.parent < at)
+            tree.iter()
+                .zip(TreePlace::ids())
+                .all(|(node, at)| node.parent.is_none_or(|parent| parent < at))
         );
         assert_eq!(
             [0, 4, 5, 9].map(|index| classes.class_of(PositionId::from_index(index))),

@@ -79,7 +79,7 @@ impl TypedColumn {
 /// Encodes the events of a batch at `places`, with names from `names`, as columns.
 ///
 /// # Errors
-/// Never, unless the columns do not fit `columns`, which would be a mistake in this file.
+/// Fails if the values differ from the schema `columns`, which would be a mistake in this file.
 pub(super) fn encode_columns(
     piece: &EventBatch,
     places: &[usize],

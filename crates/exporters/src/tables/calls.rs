@@ -2,6 +2,7 @@
 
 use analyze::calls::CallTable;
 use analyze::infer::Links;
+use clap::Args;
 use message_trace::MessageTrace;
 use message_trace::table::export::{TableFormat, export_batches};
 use registry::{EntryHelp, Spec};
@@ -9,7 +10,7 @@ use registry::{EntryHelp, Spec};
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{FORMAT, table_format};
+use crate::flags::{FormatFlag, table_format};
 
 /// The entry in the registry.
 pub(crate) static CALLS: ExporterSpec = Spec {
@@ -20,7 +21,7 @@ pub(crate) static CALLS: ExporterSpec = Spec {
         examples: &["sockcap export calls --format parquet -o calls.parquet"],
         ..EntryHelp::NOTHING
     },
-    flags: &[&FORMAT],
+    flags: FormatFlag::augment_args,
     entry: ExporterEntry {
         opened_by: "",
         make: |given| Ok(Box::new(CallsExporter { format: table_format(given)? })),
@@ -63,8 +64,8 @@ mod tests {
     use analyze::Options;
     use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
     use message_trace::{
-        DataDir, EndPair, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeEnd,
-        NodeList, TransportProtocol,
+        DataDir, EndPair, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, FlowId, Message, Node,
+        NodeEnd, NodeList, TransportProtocol,
     };
 
     use super::*;
@@ -93,8 +94,8 @@ mod tests {
                 dst: NodeEnd::new(to, EndpointId::default()),
                 protocol: TransportProtocol::Tcp,
             };
-            let sent =
-                Message::between_ends(ends, 0, direction).with_times(Some(time), Some(time + 5));
+            let sent = Message::between_ends(ends, FlowId::default(), direction)
+                .with_times(Some(time), Some(time + 5));
             trace.push(&Message { bytes: 100, ..sent }, None);
             let row = OperationRow {
                 message,

@@ -1,12 +1,13 @@
 //! The tables of events, combined.
 
+use clap::Args;
 use message_trace::table::export::TableFormat;
 use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{FORMAT, table_format};
+use crate::flags::{FormatFlag, table_format};
 
 /// The entry in the registry.
 pub(crate) static EVENTS: ExporterSpec = Spec {
@@ -15,7 +16,7 @@ pub(crate) static EVENTS: ExporterSpec = Spec {
         summary: "Table: the events of all imports and recordings, in the order of time",
         ..EntryHelp::NOTHING
     },
-    flags: &[&FORMAT],
+    flags: FormatFlag::augment_args,
     entry: ExporterEntry {
         opened_by: "",
         make: |given| Ok(Box::new(EventsExporter { format: table_format(given)? })),

@@ -1,6 +1,7 @@
 //! The table of nodes, with the names that the user gives to them.
 
 use analyze::naming::apply_aliases;
+use clap::Args;
 use message_trace::MessageTrace;
 use message_trace::table::export::{TableFormat, export_nodes, export_table};
 use registry::{EntryHelp, Spec};
@@ -8,7 +9,7 @@ use registry::{EntryHelp, Spec};
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{FORMAT, table_format};
+use crate::flags::{FormatFlag, table_format};
 
 /// The entry in the registry.
 pub(crate) static NODES: ExporterSpec = Spec {
@@ -17,7 +18,7 @@ pub(crate) static NODES: ExporterSpec = Spec {
         summary: "Table: the senders and receivers of messages",
         ..EntryHelp::NOTHING
     },
-    flags: &[&FORMAT],
+    flags: FormatFlag::augment_args,
     entry: ExporterEntry {
         opened_by: "",
         make: |given| Ok(Box::new(NodesExporter { format: table_format(given)? })),

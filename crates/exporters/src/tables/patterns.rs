@@ -1,12 +1,13 @@
 //! The table of path patterns.
 
+use clap::Args;
 use message_trace::table::export::{TableFormat, export_table};
 use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{FORMAT, table_format};
+use crate::flags::{FormatFlag, table_format};
 
 /// The entry in the registry.
 pub(crate) static PATTERNS: ExporterSpec = Spec {
@@ -16,7 +17,7 @@ pub(crate) static PATTERNS: ExporterSpec = Spec {
         examples: &["sockcap export patterns --format json -o patterns.jsonl"],
         ..EntryHelp::NOTHING
     },
-    flags: &[&FORMAT],
+    flags: FormatFlag::augment_args,
     entry: ExporterEntry {
         opened_by: "",
         make: |given| Ok(Box::new(PatternsExporter { format: table_format(given)? })),

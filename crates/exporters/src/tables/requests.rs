@@ -1,12 +1,13 @@
 //! The table of requests.
 
+use clap::Args;
 use message_trace::table::export::{TableFormat, export_table};
 use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{FORMAT, table_format};
+use crate::flags::{FormatFlag, table_format};
 
 /// The entry in the registry.
 pub(crate) static REQUESTS: ExporterSpec = Spec {
@@ -15,7 +16,7 @@ pub(crate) static REQUESTS: ExporterSpec = Spec {
         summary: "Table: the requests, one row each",
         ..EntryHelp::NOTHING
     },
-    flags: &[&FORMAT],
+    flags: FormatFlag::augment_args,
     entry: ExporterEntry {
         opened_by: "",
         make: |given| Ok(Box::new(RequestsExporter { format: table_format(given)? })),

@@ -1,12 +1,13 @@
 //! The table of steps.
 
+use clap::Args;
 use message_trace::table::export::{TableFormat, export_table};
 use registry::{EntryHelp, Spec};
 
 use crate::error::Error;
 use crate::exporter::{ExportOutput, ExportSource, Exporter, RequiredStage, TraceCount};
 use crate::exporter_spec::{ExporterEntry, ExporterSpec};
-use crate::flags::{FORMAT, table_format};
+use crate::flags::{FormatFlag, table_format};
 
 /// The entry in the registry.
 pub(crate) static STEPS: ExporterSpec = Spec {
@@ -15,7 +16,7 @@ pub(crate) static STEPS: ExporterSpec = Spec {
         summary: "Table: the steps of the requests, with node, operation and times",
         ..EntryHelp::NOTHING
     },
-    flags: &[&FORMAT],
+    flags: FormatFlag::augment_args,
     entry: ExporterEntry {
         opened_by: "",
         make: |given| Ok(Box::new(StepsExporter { format: table_format(given)? })),

@@ -2,13 +2,12 @@
 
 use analyze::calls::windows::for_each_window;
 use analyze::paths::pattern_roots;
-use registry::FlagValues;
 
 use super::selection::{TraceExport, TraceSelection};
 use super::writer::SpanWriter;
 use crate::error::{Error, no_pattern};
 use crate::exporter::{ExportSource, TraceCount};
-use crate::flags::{LIMIT, PATTERN};
+use crate::flags::SelectionFlags;
 
 /// The traces to export. The default is all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,10 +19,9 @@ pub(crate) struct TraceChoice {
     pub limit: Option<usize>,
 }
 
-impl TraceChoice {
-    /// Reads the choice of traces from the flags.
-    pub(crate) fn from_flags(given: &FlagValues) -> TraceChoice {
-        TraceChoice { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }
+impl From<SelectionFlags> for TraceChoice {
+    fn from(flags: SelectionFlags) -> TraceChoice {
+        TraceChoice { pattern: flags.only.pattern, limit: flags.limit }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Event format: how the files of one kind of events are read.
 
+use std::fmt::Debug;
+
 use super::sink::EventSink;
 use super::source::EventSource;
 use crate::error::Error;
 use crate::summary::ImportSummary;
 
 /// Format of event files.
-pub(super) trait EventFormat {
+pub(super) trait EventFormat: Debug {
     /// Error text for files without an event: which content was expected.
     const NONE: &str;
 

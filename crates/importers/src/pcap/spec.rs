@@ -3,22 +3,22 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use registry::{EntryHelp, Flag, Spec};
+use clap::{Args, FromArgMatches};
+use registry::{EntryHelp, Spec};
 use socket_log::names;
 
 use super::{PacketImporter, import_dry};
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
 
-static HOSTS: Flag<(String, PathBuf)> = Flag::text(
-    "host",
-    "NAME=FILE",
-    parse_host_file,
-    "The host on which a file was captured; several files of one host belong to one sniffer",
-)
-.repeated();
-
-static ADDRESSES: Flag<(String, IpAddr)> =
-    Flag::text("address", "NAME=ADDRESS", parse_host_address, "The host of an address").repeated();
+#[derive(Args)]
+struct PcapFlags {
+    /// The host on which a file was captured; several files of one host belong to one sniffer
+    #[arg(long, value_name = "NAME=FILE", value_parser = parse_host_file)]
+    host: Vec<(String, PathBuf)>,
+    /// The host of an address
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = parse_host_address)]
+    address: Vec<(String, IpAddr)>,
+}
 
 /// Registry entry.
 pub(crate) static PCAP: ImporterSpec = Spec {
@@ -42,15 +42,13 @@ node; of one that only answers each port is a node.",
             "sockcap import pcap switch.pcapng.zst --address web=10.0.0.1",
         ],
     },
-    flags: &[&HOSTS, &ADDRESSES],
+    flags: PcapFlags::augment_args,
     entry: ImporterEntry {
         files: "The files, each of another sniffer",
         files_by: Some("host"),
         make: |given| {
-            Box::new(PacketImporter {
-                hosts: given.all_values(&HOSTS),
-                addresses: given.all_values(&ADDRESSES),
-            })
+            let PcapFlags { host, address } = PcapFlags::from_arg_matches(given)?;
+            Ok(Box::new(PacketImporter { hosts: host, addresses: address }))
         },
         fuzz: fuzz_capture,
         #[cfg(test)]

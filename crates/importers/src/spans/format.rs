@@ -1,5 +1,6 @@
 //! Span format: how the files of one kind of spans are read.
 
+use std::fmt::Debug;
 use std::path::PathBuf;
 
 use super::span_import::SpanImport;
@@ -7,7 +8,7 @@ use crate::error::Error;
 use crate::import_input::ImportInput;
 
 /// Format of span files.
-pub(crate) trait SpanFormat: Sync {
+pub(crate) trait SpanFormat: Debug + Sync {
     /// Error text for files without a span: which content was expected.
     const NONE: &str;
 

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use clap::{Args, FromArgMatches};
 use registry::{EntryHelp, Spec};
 use request_flow::spans::{ResourceId, Span, SpanKind, SpanResource, TracingId};
 use serde::de::Error as _;
@@ -28,7 +29,7 @@ use super::span_import::SpanImport;
 use super::texts::FileText;
 use super::{ids, json};
 use crate::error::Error;
-use crate::flags::NAME;
+use crate::flags::NameFlag;
 use crate::import_input::ImportInput;
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
@@ -55,11 +56,14 @@ Ask Jaeger for traces so:
             "sockcap import jaeger --name monday traces-*.json.gz",
         ],
     },
-    flags: &[&NAME],
+    flags: NameFlag::augment_args,
     entry: ImporterEntry {
         files: "The files, which become one import",
         files_by: None,
-        make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: JaegerFormat }),
+        make: |given| {
+            let NameFlag { name } = NameFlag::from_arg_matches(given)?;
+            Ok(Box::new(SpanImporter { name, format: JaegerFormat }))
+        },
         fuzz: |bytes| fuzz_format(&JaegerFormat, bytes),
         #[cfg(test)]
         samples: || vec![tests::ANSWER.into(), tests::ANSWER.replace('\n', "").into()],

@@ -15,7 +15,8 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
-use registry::{EntryHelp, Flag, Spec};
+use clap::{Args, FromArgMatches};
+use registry::{EntryHelp, Spec};
 
 use super::driver::SpanImporter;
 use super::format::SpanFormat;
@@ -24,7 +25,7 @@ use super::lines::LineTexts;
 use super::span_import::{SpanBatch, SpanImport};
 use super::texts::TextSource;
 use crate::error::Error;
-use crate::flags::NAME;
+use crate::flags::NameFlag;
 use crate::fuzz::input_of;
 use crate::import_input::ImportInput;
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
@@ -33,10 +34,14 @@ use folders::{KiekerLogFiles, find_named_logs};
 use log::KiekerLogReader;
 use types::RecordTypes;
 
-static EVENTS: Flag<bool> = Flag::switch(
-    "events",
-    "If a log has its operations twice, as executions and as events, use the events",
-);
+#[derive(Args)]
+struct KiekerFlags {
+    #[command(flatten)]
+    name: NameFlag,
+    /// If a log has its operations twice, as executions and as events, use the events
+    #[arg(long)]
+    events: bool,
+}
 
 /// Registry entry.
 pub(crate) static KIEKER: ImporterSpec = Spec {
@@ -54,13 +59,13 @@ Operations that did not end are steps without an end.",
             "sockcap import kieker --name bookstore logs/",
         ],
     },
-    flags: &[&NAME, &EVENTS],
+    flags: KiekerFlags::augment_args,
     entry: ImporterEntry {
         files: "The folders, which become one import, or .dat files next to their .map",
         files_by: None,
         make: |given| {
-            let format = KiekerFormat { events: given.is_on(&EVENTS) };
-            Box::new(SpanImporter { name: given.get(&NAME), format })
+            let KiekerFlags { name, events } = KiekerFlags::from_arg_matches(given)?;
+            Ok(Box::new(SpanImporter { name: name.name, format: KiekerFormat { events } }))
         },
         fuzz: fuzz_log,
         #[cfg(test)]

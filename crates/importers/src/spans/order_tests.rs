@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use message_trace::DataDir;
 use proptest::prelude::*;
-use registry::FlagValues;
 use request_flow::tables::{ColumnSelection, RequestTables};
 use request_flow::{NameInterner, Step};
 use serde_json::{Value, json};
@@ -116,7 +115,7 @@ fn imported(kind: &ImporterSpec, files: &[String]) -> Vec<String> {
         file
     };
     let files: Vec<PathBuf> = files.iter().enumerate().map(write).collect();
-    let importer = (kind.make)(&FlagValues::default());
+    let importer = (kind.make)(&kind.parse_flags(&[]).unwrap()).unwrap();
     let data = DataDir::new(directory.path());
     let summary = importer.import_files(&files, &data, &()).unwrap();
     assert_eq!(summary.skipped.total(), 0, "{}: {summary:?}", kind.about.name);

@@ -16,6 +16,7 @@ mod wire;
 use std::io::Read;
 use std::path::Path;
 
+use clap::{Args, FromArgMatches};
 use registry::{EntryHelp, Spec};
 
 use super::driver::SpanImporter;
@@ -26,7 +27,7 @@ use super::receiver::SpanReceiver;
 use super::span_import::{SpanBatch, SpanImport};
 use super::texts::{self, FileText};
 use crate::error::Error;
-use crate::flags::NAME;
+use crate::flags::NameFlag;
 use crate::import_input::ImportInput;
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::FilePosition;
@@ -55,11 +56,14 @@ Have the collector write its spans so:
             "sockcap import otlp --name monday spans-*.jsonl.gz",
         ],
     },
-    flags: &[&NAME],
+    flags: NameFlag::augment_args,
     entry: ImporterEntry {
         files: "The files, which become one import",
         files_by: None,
-        make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: OtlpFormat }),
+        make: |given| {
+            let NameFlag { name } = NameFlag::from_arg_matches(given)?;
+            Ok(Box::new(SpanImporter { name, format: OtlpFormat }))
+        },
         fuzz: |bytes| fuzz_format(&OtlpFormat, bytes),
         #[cfg(test)]
         samples: samples::samples,

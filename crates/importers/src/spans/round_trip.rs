@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use message_trace::DataDir;
 use proptest::prelude::*;
-use registry::FlagValues;
 use request_flow::NameInterner;
 use request_flow::tables::{ColumnSelection, RequestTables};
 use serde_json::json;
@@ -126,7 +125,7 @@ fn write_compressed(path: &Path, text: &str, way: usize) {
 }
 
 fn import_file(kind: &ImporterSpec, file: &Path, data: &DataDir) -> ImportSummary {
-    let importer = (kind.make)(&FlagValues::default());
+    let importer = (kind.make)(&kind.parse_flags(&[]).unwrap()).unwrap();
     importer.import_files(&[PathBuf::from(file)], data, &()).unwrap()
 }
 

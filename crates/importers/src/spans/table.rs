@@ -9,6 +9,7 @@ mod columns;
 use std::borrow::Cow;
 use std::io::Read;
 
+use clap::{Args, FromArgMatches};
 use registry::{EntryHelp, Spec};
 use request_flow::spans::{ResourceId, Span, SpanKind, SpanResource};
 
@@ -20,11 +21,10 @@ use super::receiver::SpanReceiver;
 use super::span_import::SpanImport;
 use super::unused_record::UnusedRecord;
 use crate::error::Error;
-use crate::flags::NAME;
 use crate::import_input::ImportInput;
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
-use crate::tabular::{CsvRows, NextRow, TimeUnit, UNIT, WrongValue, chosen_unit};
+use crate::tabular::{CsvRows, NextRow, TableFlags, TimeUnit, WrongValue};
 use columns::{SpanColumn, SpanColumns, SpanRow};
 
 /// Registry entry.
@@ -44,13 +44,14 @@ Any other column is a parameter. Each time is on the clock of its host. Empty me
             "sockcap import spans spans.csv.gz --unit us --name friday",
         ],
     },
-    flags: &[&NAME, &UNIT],
+    flags: TableFlags::augment_args,
     entry: ImporterEntry {
         files: "The files, which become one import",
         files_by: None,
         make: |given| {
-            let format = SpanTableFormat { unit: chosen_unit(given, TimeUnit::Nanoseconds) };
-            Box::new(SpanImporter { name: given.get(&NAME), format })
+            let TableFlags { name, unit } = TableFlags::from_arg_matches(given)?;
+            let format = SpanTableFormat { unit: unit.unit.unwrap_or(TableFlags::UNIT) };
+            Ok(Box::new(SpanImporter { name: name.name, format }))
         },
         fuzz: |bytes| fuzz_format(&SpanTableFormat { unit: TimeUnit::Nanoseconds }, bytes),
         #[cfg(test)]

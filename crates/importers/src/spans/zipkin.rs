@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use clap::{Args, FromArgMatches};
 use registry::{EntryHelp, Spec};
 use request_flow::spans::{Span, SpanKind, SpanResource};
 use serde::Deserialize;
@@ -24,7 +25,7 @@ use super::span_import::SpanImport;
 use super::texts::FileText;
 use super::{ids, json};
 use crate::error::Error;
-use crate::flags::NAME;
+use crate::flags::NameFlag;
 use crate::import_input::ImportInput;
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePosition, SkippedItem};
@@ -47,11 +48,14 @@ Ask Zipkin for traces so:
             "sockcap import zipkin --name monday spans-*.json.gz",
         ],
     },
-    flags: &[&NAME],
+    flags: NameFlag::augment_args,
     entry: ImporterEntry {
         files: "The files, which become one import",
         files_by: None,
-        make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: ZipkinFormat }),
+        make: |given| {
+            let NameFlag { name } = NameFlag::from_arg_matches(given)?;
+            Ok(Box::new(SpanImporter { name, format: ZipkinFormat }))
+        },
         fuzz: |bytes| fuzz_format(&ZipkinFormat, bytes),
         #[cfg(test)]
         samples: || vec![tests::CALL.into(), tests::CALL.replace('\n', "").into()],

@@ -1,18 +1,19 @@
 //! `import strace`: its registry entry.
 
-use registry::{EntryHelp, Flag, Spec};
+use clap::{Args, FromArgMatches};
+use registry::{EntryHelp, Spec};
 use socket_log::names;
 
 use super::{StraceImporter, import_bytes};
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
 
-static HOST: Flag<String> = Flag::text(
-    "host",
-    "NAME",
-    names::read_host_name,
-    "The host on which the programs ran, by its name in the trace [default: SOCKCAP_HOST or, if it \
-     is not set, the kernel's name]",
-);
+#[derive(Args)]
+struct StraceFlags {
+    /// The host on which the programs ran, by its name in the trace [default: SOCKCAP_HOST or, if
+    /// it is not set, the kernel's name]
+    #[arg(long, value_name = "NAME", value_parser = names::read_host_name)]
+    host: Option<String>,
+}
 
 /// Registry entry.
 pub(crate) static STRACE: ImporterSpec = Spec {
@@ -35,12 +36,13 @@ Run strace like this:
             "sockcap import strace --host web1 /tmp/trace.*",
         ],
     },
-    flags: &[&HOST],
+    flags: StraceFlags::augment_args,
     entry: ImporterEntry {
         files: "The files",
         files_by: None,
         make: |given| {
-            Box::new(StraceImporter { host: given.get(&HOST).unwrap_or_else(names::own_host_name) })
+            let StraceFlags { host } = StraceFlags::from_arg_matches(given)?;
+            Ok(Box::new(StraceImporter { host: host.unwrap_or_else(names::own_host_name) }))
         },
         fuzz,
         #[cfg(test)]

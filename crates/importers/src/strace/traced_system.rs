@@ -17,7 +17,7 @@ use crate::error::Error;
 /// Number of a process. The kernel reuses its own numbers.
 pub(super) type ProcessId = u32;
 
-/// Process under one program after another.
+/// A process, which may execute several programs one after another.
 #[derive(Debug)]
 pub(super) struct StraceProcess {
     pub(super) pid: u32,

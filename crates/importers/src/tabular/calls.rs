@@ -8,18 +8,18 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use clap::{Args, FromArgMatches};
 use message_trace::{
-    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, Progress,
-    TransportProtocol,
+    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, FlowId, Message, NodeEnd,
+    Progress, TransportProtocol,
 };
 use registry::{EntryHelp, Spec};
 
 use super::columns::{self, TableColumns, TableRow, UnusedRow};
-use super::flags;
+use super::flags::TableFlags;
 use super::tables::TableImport;
 use super::values::TimeUnit;
 use crate::error::Error;
-use crate::flags::NAME;
 use crate::fuzz::run_import;
 use crate::import_input::ImportInput;
 use crate::importer::Importer;
@@ -42,15 +42,14 @@ callee_thread, req_bytes, resp_bytes, caller_host and callee_host if they are kn
             "sockcap import calls calls.csv.gz --unit us --name friday",
         ],
     },
-    flags: &[&NAME, &flags::UNIT],
+    flags: TableFlags::augment_args,
     entry: ImporterEntry {
         files: "The files, which become one import",
         files_by: None,
         make: |given| {
-            Box::new(CallImporter {
-                name: given.get(&NAME),
-                unit: flags::chosen_unit(given, TimeUnit::Nanoseconds),
-            })
+            let TableFlags { name, unit } = TableFlags::from_arg_matches(given)?;
+            let unit = unit.unit.unwrap_or(TableFlags::UNIT);
+            Ok(Box::new(CallImporter { name: name.name, unit }))
         },
         fuzz: fuzz_table,
         #[cfg(test)]
@@ -181,7 +180,7 @@ impl CallImporter {
                 [(src, src_tid), (dst, dst_tid)].map(|(node, tid)| NodeEnd { node, endpoint, tid });
             let message = Message::between_ends(
                 EndPair { src, dst, protocol: TransportProtocol::Other },
-                0,
+                FlowId::default(),
                 direction,
             )
             .with_send_times([sent, sent, None])

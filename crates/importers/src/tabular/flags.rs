@@ -1,35 +1,43 @@
 //! Flags that only importers of tables share.
 
-use registry::{Flag, FlagChoice, FlagValues};
+use clap::Args;
+use registry::ShownDefault;
+use registry::values::one_of;
 
 use super::values::TimeUnit;
+use crate::flags::NameFlag;
 
-/// Unit of the times in the files.
-pub(crate) static UNIT: Flag<TimeUnit> = Flag::one_of(
-    "unit",
-    "UNIT",
-    unit_choices,
-    str::parse,
-    "The unit of the times: s, ms, us or ns [default: ns; project5: s; events: by digits]",
-)
-.unlisted();
-
-fn unit_choices() -> Vec<FlagChoice> {
-    ["s", "ms", "us", "ns"].map(FlagChoice::without_help).to_vec()
+/// `--unit UNIT`: the unit of the times in the files.
+#[derive(Args)]
+pub(crate) struct UnitFlag {
+    /// The unit of the times: s, ms, us or ns
+    #[arg(
+        long,
+        value_name = "UNIT",
+        value_parser = one_of::<TimeUnit>(TimeUnit::ALL.map(|unit| unit.to_string())),
+        hide_possible_values = true,
+        add = ShownDefault::new(format_args!(
+            "{}; project5: {}; events: by digits",
+            TableFlags::UNIT,
+            TableFlags::UNIT_OF_PROJECT5
+        ))
+    )]
+    pub(crate) unit: Option<TimeUnit>,
 }
 
-/// Unit that the user chose, or the importer's own.
-pub(crate) fn chosen_unit(given: &FlagValues, own: TimeUnit) -> TimeUnit {
-    given.get(&UNIT).unwrap_or(own)
+/// The flags of an importer of tables.
+#[derive(Args)]
+pub(crate) struct TableFlags {
+    #[command(flatten)]
+    pub(crate) name: NameFlag,
+    #[command(flatten)]
+    pub(crate) unit: UnitFlag,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl TableFlags {
+    /// The unit of the times unless the user chooses another.
+    pub(crate) const UNIT: TimeUnit = TimeUnit::Nanoseconds;
 
-    #[test]
-    fn all_units_are_offered() {
-        let names: Vec<String> = unit_choices().iter().map(|unit| unit.name.to_owned()).collect();
-        assert_eq!(names, TimeUnit::ALL.map(|unit| unit.to_string()));
-    }
+    /// The unit of the times in traces of Project 5 unless the user chooses another.
+    pub(super) const UNIT_OF_PROJECT5: TimeUnit = TimeUnit::Seconds;
 }

@@ -13,19 +13,19 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use clap::{Args, FromArgMatches};
 use message_trace::{
-    DataDir, EndPair, Endpoint, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd,
-    Progress, TransportProtocol,
+    DataDir, EndPair, Endpoint, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, FlowId, Message,
+    NodeEnd, Progress, TransportProtocol,
 };
-use registry::{EntryHelp, Flag, Spec};
+use registry::{EntryHelp, Spec};
 
 use super::columns::{self, TableColumns, TableRow, UnusedRow};
-use super::flags;
+use super::flags::TableFlags;
 use super::nodes::NodeTable;
 use super::tables::TableImport;
 use super::values::{TimeUnit, WrongValue};
 use crate::error::Error;
-use crate::flags::NAME;
 use crate::fuzz::{input_of, run_import};
 use crate::import_input::ImportInput;
 use crate::importer::Importer;
@@ -33,11 +33,14 @@ use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::ImportSummary;
 use crate::target::{ConnectionHint, MessageTarget};
 
-static NODES: Flag<PathBuf> = Flag::path(
-    "nodes",
-    "FILE",
-    "The table of nodes ('sockcap export nodes'), if src and dst are its ids instead of names",
-);
+#[derive(Args)]
+struct MessageFlags {
+    #[command(flatten)]
+    table: TableFlags,
+    /// The table of nodes ('sockcap export nodes'), if src and dst are its ids instead of names
+    #[arg(long, value_name = "FILE")]
+    nodes: Option<PathBuf>,
+}
 
 /// Registry entry.
 pub(crate) static MESSAGES: ImporterSpec = Spec {
@@ -55,16 +58,15 @@ host of a node if its name does not.",
             "sockcap import messages messages.csv --nodes nodes.csv -d copy",
         ],
     },
-    flags: &[&NAME, &flags::UNIT, &NODES],
+    flags: MessageFlags::augment_args,
     entry: ImporterEntry {
         files: "The files, which become one import",
         files_by: None,
         make: |given| {
-            Box::new(MessageImporter {
-                name: given.get(&NAME),
-                unit: flags::chosen_unit(given, TimeUnit::Nanoseconds),
-                nodes: given.get(&NODES),
-            })
+            let MessageFlags { table, nodes } = MessageFlags::from_arg_matches(given)?;
+            let (name, unit) = (table.name.name, table.unit.unit);
+            let unit = unit.unwrap_or(TableFlags::UNIT);
+            Ok(Box::new(MessageImporter { name, unit, nodes }))
         },
         fuzz: fuzz_table,
         #[cfg(test)]
@@ -222,11 +224,11 @@ impl MessageImporter {
             })
         };
         let ends = EndPair { src: end(0, src, target)?, dst: end(1, dst, target)?, protocol };
-        let message = Message::between_ends(ends, 0, FROM_CONNECTING)
+        let message = Message::between_ends(ends, FlowId::default(), FROM_CONNECTING)
             .with_send_times(sent)
             .with_recv_times(received)
             .with_payload(bytes, i32::try_from(parts).unwrap_or(i32::MAX));
-        let connection = ConnectionHint::Of(flow, direction);
+        let connection = ConnectionHint::Of(flow.map(FlowId::from_number), direction);
         let endpoints = [&endpoints[0], &endpoints[1]];
         Ok(target.write_message(row.file, message, endpoints, connection, call_id)?)
     }

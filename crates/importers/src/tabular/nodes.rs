@@ -16,7 +16,7 @@ use crate::target::MessageTarget;
 /// Nodes by their ids in the table.
 pub(crate) struct NodeTable(FxHashMap<Box<str>, NodeId>);
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "id",
     "host",
     "pid",
@@ -27,6 +27,7 @@ const NAMES: [&str; 10] = [
     "parent_pid",
     "unit",
     "service",
+    "unfollowed",
 ];
 
 impl NodeTable {
@@ -73,6 +74,7 @@ impl NodeTable {
                     traced: row.field(6) == b"true",
                     unit: row.text(8)?.to_owned(),
                     service: row.field(9) == b"true",
+                    unfollowed: row.text(10)?.to_owned(),
                 };
                 nodes.insert(Box::from(row.name(0)?), target.add_node(row.file, node)?);
                 Ok::<(), UnusedRow>(())

@@ -12,18 +12,18 @@
 
 use std::path::PathBuf;
 
+use clap::{Args, FromArgMatches};
 use message_trace::{
-    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, Progress,
-    TransportProtocol,
+    DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, FlowId, Message, NodeEnd,
+    Progress, TransportProtocol,
 };
 use registry::{EntryHelp, Spec};
 
 use super::columns::UnusedRow;
-use super::flags;
+use super::flags::TableFlags;
 use super::tables::TableImport;
 use super::values::{self, TimeUnit, WrongValue};
 use crate::error::Error;
-use crate::flags::NAME;
 use crate::fuzz::run_import;
 use crate::import_input::ImportInput;
 use crate::importer::Importer;
@@ -46,15 +46,14 @@ the time (in seconds, or in --unit) applies to both ends, and ID pairs a call wi
             "sockcap import project5 --unit ms trace.txt",
         ],
     },
-    flags: &[&NAME, &flags::UNIT],
+    flags: TableFlags::augment_args,
     entry: ImporterEntry {
         files: "The files, which become one import",
         files_by: None,
         make: |given| {
-            Box::new(Project5Importer {
-                name: given.get(&NAME),
-                unit: flags::chosen_unit(given, TimeUnit::Seconds),
-            })
+            let TableFlags { name, unit } = TableFlags::from_arg_matches(given)?;
+            let unit = unit.unit.unwrap_or(TableFlags::UNIT_OF_PROJECT5);
+            Ok(Box::new(Project5Importer { name: name.name, unit }))
         },
         fuzz: fuzz_trace,
         #[cfg(test)]
@@ -186,7 +185,7 @@ impl Project5Importer {
         let endpoint = target.unknown_endpoint();
         let [src, dst] = [src, dst].map(|node| NodeEnd { node, endpoint, tid: None });
         let ends = EndPair { src, dst, protocol: TransportProtocol::Other };
-        let message = Message::between_ends(ends, 0, FROM_CONNECTING)
+        let message = Message::between_ends(ends, FlowId::default(), FROM_CONNECTING)
             .with_send_times([time; 3])
             .with_recv_times([time; 3]);
         let call_id = Some(call_id).filter(|id| !id.is_empty());

@@ -79,7 +79,7 @@ impl WrongValue {
 }
 
 /// Parses a time in `unit`, whole or with decimals, as nanoseconds; smaller fractions are dropped.
-/// An empty text is no time.
+/// An empty text is not a time.
 pub(crate) fn parse_time(text: &[u8], unit: TimeUnit) -> Result<Option<i64>, WrongValue> {
     if text.is_empty() {
         return Ok(None);
@@ -121,7 +121,7 @@ pub(crate) fn parse_time(text: &[u8], unit: TimeUnit) -> Result<Option<i64>, Wro
     Ok(Some(if negative { -value } else { value }))
 }
 
-/// Parses a number of `what`, at least 0; an empty text is no number.
+/// Parses a number of `what`, at least 0; an empty text is not a number.
 pub(crate) fn parse_number(text: &[u8], what: &str) -> Result<Option<i64>, WrongValue> {
     if text.is_empty() {
         return Ok(None);

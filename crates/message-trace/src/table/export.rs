@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn csv_has_its_header_once_also_without_rows() {
         const HEADER: &str =
-            "id,host,pid,start,command,executable,traced,parent_pid,unit,service\n";
+            "id,host,pid,start,command,executable,traced,parent_pid,unit,service,unfollowed\n";
         assert_eq!(export_text(&NodeList::default(), TableFormat::Csv), HEADER);
         let node =
             Node { host: "h".into(), pid: Some(7), command: "a,b".into(), ..Node::default() };
         let rows = export_text(&NodeList(vec![node]), TableFormat::Csv);
-        assert_eq!(rows, format!("{HEADER}0,h,7,,\"a,b\",,false,,,false\n"));
+        assert_eq!(rows, format!("{HEADER}0,h,7,,\"a,b\",,false,,,false,\n"));
     }
 
     #[test]

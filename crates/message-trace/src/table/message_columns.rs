@@ -151,7 +151,7 @@ fn message_arrays(
         endpoints.endpoint_array(rows().map(|m| m.dst_endpoint), texts),
         columns::int32_array(rows().map(|m| m.src_tid)),
         columns::int32_array(rows().map(|m| m.dst_tid)),
-        columns::int64_array(rows().map(|m| Some(m.flow))),
+        columns::int64_array(rows().map(|m| Some(m.flow.number()))),
         columns::int8_array(rows().map(|m| m.direction)),
         protocol_array(rows().map(|m| m.protocol)),
         columns::int64_array(rows().map(|m| Some(m.bytes))),

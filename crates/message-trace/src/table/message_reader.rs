@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 
 use crate::endpoint::Endpoint;
+use crate::flow::FlowId;
 use crate::message::{ConnectSpan, TransportProtocol};
 use crate::node::{NodeId, NodeList};
 use crate::table::columns::BatchColumns;
@@ -141,7 +142,9 @@ impl MessageTrace {
             });
             self.protocol.push(table.required_value("protocol", protocol)?);
         }
-        table.append_column::<Int64Type>("flow", None, &mut self.flow)?;
+        let mut flows = Vec::new();
+        table.append_column::<Int64Type>("flow", None, &mut flows)?;
+        self.flow.extend(flows.into_iter().map(FlowId::from_number));
         table.append_column::<Int8Type>("direction", None, &mut self.direction)
     }
 
@@ -282,7 +285,7 @@ mod tests {
             dst: NodeEnd::new(NodeId::default(), EndpointId::default()),
             protocol: TransportProtocol::Tcp,
         };
-        Message { send_ts: Some(send_ts), ..Message::between_ends(ends, 0, 0) }
+        Message { send_ts: Some(send_ts), ..Message::between_ends(ends, FlowId::default(), 0) }
     }
 
     #[test]

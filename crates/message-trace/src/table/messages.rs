@@ -141,6 +141,7 @@ impl MessageWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::FlowId;
     use crate::message::{ConnectSpan, EndPair, NodeEnd, TransportProtocol};
     use crate::node::{Node, NodeId, NodeList};
     use proptest::prelude::*;
@@ -184,7 +185,7 @@ mod tests {
                         parts: rest.4,
                         connect: connect
                             .map(|(begin, took)| ConnectSpan { begin, end: begin + took }),
-                        ..Message::between_ends(ends, rest.0, rest.1)
+                        ..Message::between_ends(ends, FlowId::from_number(rest.0), rest.1)
                     }
                 },
             )

@@ -23,6 +23,7 @@ fn nodes_schema() -> SchemaRef {
         nullable_field("parent_pid", DataType::Int32),
         nullable_field("unit", DataType::Utf8),
         nullable_field("service", DataType::Boolean),
+        nullable_field("unfollowed", DataType::Utf8),
     ])
 }
 
@@ -69,6 +70,11 @@ impl NodeList {
     fn batch_from(&self, first: usize, path: impl AsRef<Path>) -> Result<RecordBatch, PathError> {
         let path = path.as_ref();
         let rows = || self.0.iter();
+        let text_if_any = |text: fn(&Node) -> &String| {
+            columns::string_array(
+                rows().map(move |node| Some(text(node)).filter(|text| !text.is_empty())),
+            )
+        };
         let arrays = vec![
             columns::int32_array((first..first + self.len()).map(|id| Some(id as i32))),
             columns::string_array(rows().map(|node| Some(&node.host))),
@@ -78,10 +84,9 @@ impl NodeList {
             columns::string_array(rows().map(|node| Some(&node.executable))),
             columns::boolean_array(rows().map(|node| node.traced)),
             columns::int32_array(rows().map(|node| node.parent_pid)),
-            columns::string_array(
-                rows().map(|node| Some(&node.unit).filter(|unit| !unit.is_empty())),
-            ),
+            text_if_any(|node| &node.unit),
             columns::boolean_array(rows().map(|node| node.service)),
+            text_if_any(|node| &node.unfollowed),
         ];
         columns::build_batch(path, &nodes_schema(), arrays)
     }
@@ -108,6 +113,10 @@ impl NodeList {
             let parent_pid = table.int32_if_any("parent_pid")?;
             let unit = table.texts_if_any("unit")?;
             let service = table.boolean_if_any("service")?;
+            let unfollowed = table.texts_if_any("unfollowed")?;
+            let text = |column: &Option<Vec<Option<&str>>>, row: usize| {
+                column.as_ref().and_then(|texts| texts[row]).unwrap_or_default().to_owned()
+            };
             for row in 0..batch.num_rows() {
                 nodes.push(Node {
                     host: table.required_value("host", host[row])?.to_owned(),
@@ -117,8 +126,9 @@ impl NodeList {
                     command: table.required_value("command", command[row])?.to_owned(),
                     executable: table.required_value("executable", executable[row])?.to_owned(),
                     traced: traced[row],
-                    unit: unit.as_ref().and_then(|units| units[row]).unwrap_or_default().to_owned(),
+                    unit: text(&unit, row),
                     service: service.as_ref().is_some_and(|services| services[row]),
+                    unfollowed: text(&unfollowed, row),
                 });
             }
         }
@@ -134,8 +144,11 @@ mod tests {
     fn nodes_written_in_batches_make_the_same_table() {
         let directory = tempfile::tempdir().unwrap();
         for count in [0, 1, table::BATCH_ROWS, 2 * table::BATCH_ROWS + 5] {
-            let node =
-                |number: usize| Node { command: format!("{}", number % 1_000), ..Node::default() };
+            let node = |number: usize| Node {
+                command: format!("{}", number % 1_000),
+                unfollowed: ["", "Python 3.15"][number % 2].to_owned(),
+                ..Node::default()
+            };
             let nodes = NodeList((0..count).map(node).collect());
             let [whole, parts] = ["whole", "parts"].map(|name| directory.path().join(name));
             nodes.write(&whole).unwrap();

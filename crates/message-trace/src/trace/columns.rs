@@ -1,6 +1,7 @@
 //! Single columns of a trace, for passes that read few of them.
 
 use super::{MessageTrace, NIL, NO_CALL};
+use crate::flow::FlowId;
 #[cfg(doc)]
 use crate::message::Message;
 use crate::message::{ConnectSpan, arrival_of_times};
@@ -74,7 +75,7 @@ impl MessageTrace {
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn flow(&self, row: usize) -> i64 {
+    pub fn flow(&self, row: usize) -> FlowId {
         self.flow[row]
     }
 

@@ -19,7 +19,8 @@ impl MessageTrace {
             column.reserve_exact(rows);
         }
         self.call.reserve_exact(rows);
-        [&mut self.flow, &mut self.bytes].into_iter().for_each(|column| column.reserve_exact(rows));
+        self.flow.reserve_exact(rows);
+        self.bytes.reserve_exact(rows);
         self.direction.reserve_exact(rows);
         self.protocol.reserve_exact(rows);
     }
@@ -32,6 +33,7 @@ impl MessageTrace {
     pub fn append_rows(&mut self, other: &MessageTrace, rows: Range<usize>) {
         self.connects.append_rows(&other.connects, rows.clone(), self.len());
         self.operations.append_rows(&other.operations, rows.clone(), self.len());
+        self.words.append_rows(&other.words, rows.clone(), self.len());
         for (column, others) in self.times.iter_mut().zip(&other.times) {
             column.extend_from_slice(&others[rows.clone()]);
         }
@@ -85,6 +87,7 @@ impl MessageTrace {
         permute_column(&mut self.parts, &order);
         self.connects.permute_rows(&order);
         self.operations.permute_rows(&order);
+        self.words.permute_rows(&order);
         permute_column(&mut self.call, &order);
     }
 }

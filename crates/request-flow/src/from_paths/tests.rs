@@ -2,7 +2,7 @@
 
 use analyze::{Options, analyze};
 use message_trace::{
-    ConnectSpan, DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message,
+    ConnectSpan, DataDir, EndPair, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, FlowId, Message,
     MessageTrace, Node, NodeEnd, NodeId, TransportProtocol,
 };
 
@@ -59,7 +59,8 @@ impl TraceBuilder {
         };
         let direction = if answer { FROM_ACCEPTING } else { FROM_CONNECTING };
         let [sent, received] = times.map(|time| (time >= 0).then_some(time * 1_000));
-        let message = Message::between_ends(ends, flow, direction).with_times(sent, received);
+        let message = Message::between_ends(ends, FlowId::from_number(flow), direction)
+            .with_times(sent, received);
         let message = Message { connect: self.connect, ..message.with_payload(10 + flow, 1) };
         self.trace.push(&message, None);
     }

@@ -1,7 +1,7 @@
 //! Interner of nodes, endpoints and flows of messages: each group of requests has its own numbers,
 //! and the values of all groups are merged.
 
-use message_trace::{Endpoint, Node, NodeList};
+use message_trace::{Endpoint, FlowId, Node, NodeList};
 use out_of_core::ValueInterner;
 
 use super::message_record::MessageRecord;
@@ -62,7 +62,8 @@ impl EndInterner {
         record.dst = get(&numbers.nodes, record.dst as usize) as i32;
         record.src_endpoint = get(&numbers.endpoints, record.src_endpoint as usize);
         record.dst_endpoint = get(&numbers.endpoints, record.dst_endpoint as usize);
-        record.flow = i64::from(get(&numbers.flows, record.flow as usize));
+        let flow = get(&numbers.flows, record.flow.number() as usize);
+        record.flow = FlowId::from_number(i64::from(flow));
     }
 
     /// Returns the texts of the endpoints, by their numbers.

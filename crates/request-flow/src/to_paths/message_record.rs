@@ -1,6 +1,6 @@
 //! A message before sorting, as a record that is sorted by time.
 
-use message_trace::{EndPair, EndpointId, Message, NodeEnd, NodeId, TransportProtocol};
+use message_trace::{EndPair, EndpointId, FlowId, Message, NodeEnd, NodeId, TransportProtocol};
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -26,7 +26,7 @@ pub(super) struct MessageRecord {
     pub(super) probability: f64,
     /// Number of the step that the message begins or ends, as its call or its response.
     pub(super) step: u64,
-    pub(super) flow: i64,
+    pub(super) flow: FlowId,
     pub(super) bytes: i64,
     pub(super) src: i32,
     pub(super) dst: i32,

@@ -174,7 +174,7 @@ fn encode_messages(
 #[cfg(test)]
 mod tests {
     use message_trace::table::{columns::BatchColumns, read_batches};
-    use message_trace::{MessageTrace, Node, NodeList};
+    use message_trace::{FlowId, MessageTrace, Node, NodeList};
 
     use super::super::message_record::{NIL, NO_THREAD};
     use super::*;
@@ -188,7 +188,7 @@ mod tests {
             cause,
             probability: 1.0,
             step: made / 2,
-            flow: 0,
+            flow: FlowId::default(),
             bytes: time,
             src: 0,
             dst: 0,

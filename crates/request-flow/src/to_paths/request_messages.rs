@@ -10,7 +10,7 @@
 
 mod nodes;
 
-use message_trace::{FROM_ACCEPTING, FROM_CONNECTING, TransportProtocol};
+use message_trace::{FROM_ACCEPTING, FROM_CONNECTING, FlowId, TransportProtocol};
 
 use super::call_parameters::{CallParameters, ParameterKeys};
 use super::end_interner::EndInterner;
@@ -231,7 +231,7 @@ impl RequestConverter {
             cause,
             probability,
             step: *steps + u64::from(place),
-            flow: i64::from(flow),
+            flow: FlowId::from_number(i64::from(flow)),
             bytes: bytes.unwrap_or(0),
             src: from.node as i32,
             dst: to.node as i32,

@@ -15,6 +15,17 @@ pub fn goroutine_record(number: u64, creator: u64) -> RecordWords {
     RecordWords::new(kind::GOROUTINE, (number >> 32) as u16, number, creator as u32).finish()
 }
 
+/// Record of the context `number`, which was started at `ticks` by the thread or context with the
+/// thread id `starter`. It may be written later, and by another thread.
+#[inline]
+pub fn started_by_record(ticks: u64, number: u64, starter: u32) -> RecordWords {
+    let aux = (number >> 32) as u16;
+    let mut words = RecordWords::new(kind::STARTED_BY, aux, ticks, number as u32);
+    words.push((ticks >> 32) as u32);
+    words.push(starter);
+    words.finish()
+}
+
 /// Record of the goroutine `number`, which was woken at `ticks` by the goroutine of the chunk: it
 /// had waited, or was `started` then.
 #[inline]

@@ -32,6 +32,9 @@ numbered! {
         /// The process has loaded an object (its program or a library) that makes system calls by
         /// itself, past libc.
         Object = 4,
+        /// The process has a runtime that switches threads between tasks, and these are not
+        /// followed.
+        Runtime = 5,
     }
 
     /// Calls by which a thread waits for descriptors.
@@ -122,9 +125,9 @@ pub fn unseen_record(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords
 pub struct SocketKind {
     /// Address family.
     pub domain: u8,
-    /// Type.
+    /// Type, such as `SOCK_RAW`.
     pub kind: u8,
-    /// Protocol.
+    /// Protocol, such as `IPPROTO_ICMP`.
     pub protocol: u16,
 }
 
@@ -144,12 +147,23 @@ pub fn uncaptured_record(
 }
 
 /// Record of an object at `path` that makes system calls past libc. Of a long path the end is kept.
-#[inline(never)]
+#[inline]
 pub fn uncaptured_object_record(ticks: u64, calls: u32, path: &[u8]) -> LongWords {
+    named_record(ticks, UncapturedEvent::Object, calls, path)
+}
+
+/// Record of a runtime called `name` whose tasks are not followed; `flags` of
+/// [`runtime`](crate::layout::runtime).
+#[inline]
+pub fn unfollowed_runtime_record(ticks: u64, name: &[u8], flags: u32) -> LongWords {
+    named_record(ticks, UncapturedEvent::Runtime, flags, name)
+}
+
+#[inline(never)]
+fn named_record(ticks: u64, what: UncapturedEvent, value: u32, name: &[u8]) -> LongWords {
     const LONGEST: usize = 256;
-    let kept = path.get(path.len().saturating_sub(LONGEST)..).unwrap_or(path);
-    let mut words: LongWords =
-        RecordWords::new(kind::UNCAPTURED, UncapturedEvent::Object as u16, ticks, calls);
+    let kept = name.get(name.len().saturating_sub(LONGEST)..).unwrap_or(name);
+    let mut words: LongWords = RecordWords::new(kind::UNCAPTURED, what as u16, ticks, value);
     words.push(0);
     words.push(kept.len() as u32);
     padded_words(kept).for_each(|word| words.push(word));

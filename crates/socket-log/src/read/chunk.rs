@@ -7,6 +7,7 @@ use super::damage::LogDamage;
 use super::decode::{self, DecodeStep, HEAD_TICKS_BITS, StoredTime};
 use super::peers::LatestPeers;
 use super::record::{LogEntry, LogRecord};
+use crate::encode::{self, Direction};
 use crate::layout::{
     Anchor, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, CONTINUED_TID, ChunkHeader,
     SHORT_TICKS_BITS, goroutine, kind,
@@ -57,14 +58,17 @@ impl LogChunk {
         // The thread, and the owner of its records.
         let (mut thread, mut tid) = (self.tid, self.tid);
         let mut peers = LatestPeers::default();
+        // The latest transfer or datagram.
+        let mut moved: Option<(Direction, u32, u64)> = None;
         let mut at = CHUNK_HEADER_WORDS.min(self.words.len());
         while at < self.words.len() {
             match decode::decode_step(&self.words[at..]) {
                 DecodeStep::Empty => at += 1,
                 DecodeStep::Record { words, time, mut record } => {
-                    let tag = self.words[at] as u8;
+                    let start = at;
+                    let tag = self.words[start] as u8;
                     peers.resolve_peer(tag, &mut record);
-                    let ticks = match time {
+                    let mut ticks = match time {
                         StoredTime::Whole(ticks) => ticks,
                         // A snippet has the time of the preceding transfer, which may be long ago.
                         StoredTime::Low(low) if tag == kind::SNIPPET && before as u32 == low => {
@@ -77,22 +81,41 @@ impl LogChunk {
                         }
                         StoredTime::Before => before,
                     };
-                    match &record {
+                    at += words;
+                    match &mut record {
                         LogRecord::Anchor(latest) => {
                             (anchor, before) = (latest.ticks, latest.ticks)
                         }
-                        LogRecord::Transfer { .. } => before = ticks,
+                        LogRecord::Transfer { direction, flow, .. } => {
+                            before = ticks;
+                            moved = Some((*direction, *flow, ticks));
+                        }
+                        LogRecord::Datagram { direction, flow, .. } => {
+                            moved = Some((*direction, *flow, ticks));
+                        }
+                        LogRecord::RareWords { direction, flow, .. } => {
+                            let aux = encode::rare_words_aux(*direction, *flow);
+                            // Words of a call that a signal handler interrupted have lost their
+                            // transfer.
+                            let Some((_, whole, time)) = moved.filter(|(direction, flow, _)| {
+                                encode::rare_words_aux(*direction, *flow) == aux
+                            }) else {
+                                continue;
+                            };
+                            *flow = whole;
+                            ticks = time;
+                        }
                         LogRecord::Goroutine { number: 0, .. } => tid = thread,
                         LogRecord::Goroutine { number, .. } => tid = goroutine::thread_id(*number),
                         _ => {}
                     }
                     if tag == kind::CONTINUED {
                         peers.clear();
-                        thread = self.words.get(at + CONTINUED_TID).copied().unwrap_or(thread);
+                        moved = None;
+                        thread = self.words.get(start + CONTINUED_TID).copied().unwrap_or(thread);
                         tid = thread;
                     }
                     entry(LogEntry { tid, ticks, record });
-                    at += words;
                 }
                 DecodeStep::Damaged { words, fault } => {
                     damage.push(LogDamage {
@@ -118,7 +141,7 @@ fn nearest_time(other: u64, low: u64, bits: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::{self, Direction};
+    use crate::encode::{DatagramRecord, RareWords};
     use crate::layout::CHUNK_BYTES;
 
     /// The entries of a chunk of thread 7 with these records.
@@ -171,5 +194,73 @@ mod tests {
         let waited = LogRecord::Ready { number: LARGE, started: false };
         let started = LogRecord::Ready { number: 6, started: true };
         assert_eq!(ready, [(1200, &waited), (1210, &started)]);
+    }
+
+    fn words_record(direction: Direction, flow: u32, values: &[u32]) -> Vec<u32> {
+        let words = RareWords::from_values(values.iter().copied());
+        let head = encode::rare_words_head(direction, flow, words.as_slice().len());
+        [head].into_iter().chain(words.as_slice().iter().copied()).collect()
+    }
+
+    #[test]
+    fn rare_words_belong_to_the_preceding_transfer_of_their_flow() {
+        const FLOW: u32 = 0x12_8003;
+        let sent = encode::transfer_common(Direction::Send, FLOW, 1100, 10, 5).unwrap();
+        let datagram = DatagramRecord {
+            direction: Direction::Receive,
+            flow: FLOW,
+            ticks: 1200,
+            duration: 0,
+            bytes: 9,
+            checksum: 0,
+            flags: 0,
+            peer: &[],
+        };
+        let received = encode::datagram_short(&datagram).unwrap();
+        let closed = encode::close_record(1300, FLOW, 4);
+        let continued = encode::continued_record(&Anchor { ticks: 1400, ..Anchor::default() }, 8);
+        let one = words_record(Direction::Send, FLOW, &[5]);
+        let many = words_record(Direction::Receive, FLOW, &[1, 0, u32::MAX, 9]);
+        let other_flow = words_record(Direction::Receive, FLOW + 1, &[6]);
+        let other_direction = words_record(Direction::Send, FLOW, &[7]);
+        let all = [
+            &one[..],
+            &sent,
+            &one,
+            &received,
+            &other_flow,
+            &other_direction,
+            closed.as_slice(),
+            &many,
+            continued.as_slice(),
+            &many,
+        ];
+        let found = entries(&all);
+        let words: Vec<(u64, Direction, u32, &[u32])> = found
+            .iter()
+            .filter_map(|entry| match &entry.record {
+                LogRecord::RareWords { direction, flow, words } => {
+                    Some((entry.ticks, *direction, *flow, words.as_slice()))
+                }
+                _ => None,
+            })
+            .collect();
+        let of_sent = (1100, Direction::Send, FLOW, &[5][..]);
+        let of_received = (1200, Direction::Receive, FLOW, &[1, 0, u32::MAX, 9][..]);
+        assert_eq!(words, [of_sent, of_received]);
+        assert_eq!(found.len(), 6);
+    }
+
+    #[test]
+    fn further_words_of_a_later_writer_are_ignored() {
+        let sent = encode::transfer_short(Direction::Send, 3, 1100, 10, 5).unwrap();
+        let mut long = words_record(Direction::Send, 3, &[1, 2, 3, 4]);
+        long.push(5);
+        long[0] += 1 << 8;
+        let found = entries(&[&sent, &long, &sent]);
+        assert_eq!(found.len(), 3);
+        let words = RareWords::from_values([1, 2, 3, 4]);
+        let record = LogRecord::RareWords { direction: Direction::Send, flow: 3, words };
+        assert_eq!(found[1].record, record);
     }
 }

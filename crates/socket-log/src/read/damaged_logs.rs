@@ -7,8 +7,8 @@ mod written;
 use proptest::prelude::*;
 
 use super::decode::{self, DecodeStep};
-use crate::encode::{FlowOrigin, reservation_word};
-use crate::layout::{CHUNK_BYTES, CHUNK_HEADER_WORDS, HEADER_BYTES};
+use crate::encode::{Direction, FlowOrigin, RareWords, reservation_word};
+use crate::layout::{CHUNK_BYTES, CHUNK_HEADER_WORDS, HEADER_BYTES, MAX_RARE_WORDS};
 use crate::write::{LogWriter, TCP};
 use crate::{DamageKind, LogDamage, LogEntry, LogRecord, OpenError, SocketLog};
 use written::{Written, records};
@@ -190,6 +190,40 @@ proptest! {
             log.for_each(|entry| {
                 clock.realtime(entry.ticks);
             });
+        }
+    }
+
+    /// Whole chunks are cut off, since damage may separate words from their transfer.
+    #[test]
+    fn rare_words_stay_with_their_transfer(
+        transfers in prop::collection::vec(
+            (1..4u32, any::<bool>(), any::<u32>(), prop::collection::vec(any::<u32>(), 0..=MAX_RARE_WORDS)),
+            0..600,
+        ),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut log = LogWriter::new("host", 7, "/bin/x");
+        for (at, (tid, is_sent, flow, words)) in transfers.iter().enumerate() {
+            let direction = if *is_sent { Direction::Send } else { Direction::Receive };
+            let words = RareWords::from_values(words.iter().copied());
+            log.set_thread(*tid).transfer_with_words(7 * at as u64, *flow, direction, 1, &words);
+        }
+        let bytes = log.to_bytes();
+        let chunks = (bytes.len() - HEADER_BYTES) / CHUNK_BYTES;
+        let (entries, damage) = read(&bytes[..HEADER_BYTES + CHUNK_BYTES * cut.index(chunks + 1)]);
+        prop_assert_eq!(damage, vec![]);
+        let mut found = entries.iter();
+        while let Some(entry) = found.next() {
+            let LogRecord::Transfer { direction, flow, .. } = entry.record else {
+                panic!("{entry:?} follows no transfer");
+            };
+            let (tid, _, wanted_flow, wanted) = &transfers[(entry.ticks / 7) as usize];
+            prop_assert_eq!((entry.tid, flow), (*tid, *wanted_flow));
+            if !wanted.is_empty() {
+                let words = RareWords::from_values(wanted.iter().copied());
+                let record = LogRecord::RareWords { direction, flow, words };
+                prop_assert_eq!(found.next(), Some(&LogEntry { record, ..entry.clone() }));
+            }
         }
     }
 

@@ -7,12 +7,12 @@ use crate::api::Api;
 use crate::duration;
 use crate::encode::{
     Direction, FileOperation, FileUse, FlowOrigin, FlowRecord, FlowRole, HandoffObject, LibcCall,
-    ProcessEvent, SignalRecord, SocketKind, TOOK, TOOK_SHIFT, UNDER_WAY, UncapturedEvent, WaitCall,
-    WakeRecord, datagram_flag, resource_flag,
+    ProcessEvent, RareWords, SignalRecord, SocketKind, TOOK, TOOK_SHIFT, UNDER_WAY,
+    UncapturedEvent, WaitCall, WakeRecord, datagram_flag, resource_flag,
 };
 use crate::layout::{
     Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, SNIPPET_WORDS, TRANSFER_WORDS, goroutine, kind,
-    snippet,
+    rare_words, snippet,
 };
 
 /// Number of low bits of its time that a plain-text snippet's record stores.
@@ -144,6 +144,13 @@ fn decode_sized(tag: u8, first: u32, words: &[u32]) -> DecodeStep {
 fn decode_fields(tag: u8, aux: u16, words: &[u32]) -> Result<(StoredTime, LogRecord), DamageKind> {
     let word = |index: usize| words.get(index).copied().ok_or(DamageKind::BadLength);
     let long = |index: usize| Ok(u64::from(word(index)?) | u64::from(word(index + 1)?) << 32);
+    if tag == kind::RARE_WORDS {
+        let words = RareWords::from_values(words.iter().skip(1).copied());
+        // The walk through the chunk adds the rest of the flow's number.
+        let flow = u32::from(aux >> (16 - rare_words::FLOW_BITS));
+        let direction = direction_of(aux & rare_words::RECEIVED == 0);
+        return Ok((StoredTime::Before, LogRecord::RareWords { direction, flow, words }));
+    }
     let low = StoredTime::Low(word(1)?);
     let flow = word(2)?;
     Ok(match tag {
@@ -269,7 +276,9 @@ fn decode_fields(tag: u8, aux: u16, words: &[u32]) -> Result<(StoredTime, LogRec
             let what = UncapturedEvent::from_number(aux).ok_or(DamageKind::BadField)?;
             let socket = word(3)?;
             let object = match what {
-                UncapturedEvent::Object => bytes_of_words(words.get(5..), word(4)? as usize)?,
+                UncapturedEvent::Object | UncapturedEvent::Runtime => {
+                    bytes_of_words(words.get(5..), word(4)? as usize)?
+                }
                 _ => Vec::new(),
             };
             let record = LogRecord::Uncaptured {
@@ -315,6 +324,11 @@ fn decode_fields(tag: u8, aux: u16, words: &[u32]) -> Result<(StoredTime, LogRec
             let number = u64::from(aux) << 32 | u64::from(word(1)?);
             let creator = goroutine::thread_id(u64::from(flow));
             (StoredTime::Before, LogRecord::Goroutine { number, creator })
+        }
+        kind::STARTED_BY => {
+            let number = u64::from(aux) << 32 | u64::from(flow);
+            let time = StoredTime::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32);
+            (time, LogRecord::StartedBy { number, starter: word(4)? })
         }
         kind::READY | kind::STARTED => {
             let number = u64::from(aux) << 32 | u64::from(flow);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::layout::{
     ANCESTORS_BYTES, Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION,
-    lost, state,
+    left_out, lost, state,
 };
 use crate::recording::{RECORDING_BYTES, RecordingId};
 
@@ -63,6 +63,8 @@ pub struct LogHeader {
     /// Recording that the log belongs to; `None` if there is none, or for logs from before there
     /// were ids.
     pub recording: Option<RecordingId>,
+    /// Whether the user had rare words left out; false for logs from before there were any.
+    pub leaves_out_words: bool,
     /// Number of chunks that were assigned: the maximum number of chunks with records, unless the
     /// log was damaged.
     pub chunks: u32,
@@ -209,6 +211,7 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<LogHeader, HeaderProblem> {
         resources: word(offset_of!(FileHeader, resources)) != 0,
         heads: word(offset_of!(FileHeader, heads)) != 0,
         recording: RecordingId::new(recording),
+        leaves_out_words: word(offset_of!(FileHeader, left_out)) & left_out::WORDS != 0,
         chunks: word(offset_of!(FileHeader, chunks)),
         host: first_text(bytes(offset_of!(FileHeader, host), HOST_BYTES)),
         says: None,
@@ -248,7 +251,7 @@ mod tests {
         log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
         log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
         log.set_cgroup("0::/a.service\n").set_pid_namespace(4_026_531_836);
-        log.set_resources().set_snippets().set_recording(*b"fedcba9876543210");
+        log.set_resources().set_snippets().set_words_left_out().set_recording(*b"fedcba9876543210");
         log.set_start(500).set_epoch(EPOCH + 1).set_ancestors("1:5:init,x:6:no,3:17:a:b");
         let Ok(header) = parse_header(&log.to_bytes()) else { panic!("no header") };
         let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
@@ -276,6 +279,7 @@ mod tests {
             resources: true,
             heads: true,
             recording: RecordingId::new(*b"fedcba9876543210"),
+            leaves_out_words: true,
             chunks: 0,
             host: "alpha".into(),
             says: None,
@@ -291,6 +295,7 @@ mod tests {
         assert!(header.is_ok_and(|header| header.source == source::LIBRARY
             && header.namespace == 0
             && header.recording.is_none()
+            && !header.leaves_out_words
             && header.cgroup.is_empty()));
     }
 

@@ -2,8 +2,8 @@
 
 use super::socket_name::SocketName;
 use crate::encode::{
-    Direction, FileUse, FlowRecord, FlowRole, LibcCall, ProcessEvent, SignalRecord, SocketKind,
-    UncapturedEvent, WaitCall, WakeRecord,
+    Direction, FileUse, FlowRecord, FlowRole, LibcCall, ProcessEvent, RareWords, SignalRecord,
+    SocketKind, UncapturedEvent, WaitCall, WakeRecord,
 };
 use crate::layout::Anchor;
 
@@ -234,11 +234,13 @@ pub enum LogRecord {
         /// Kind of event.
         what: UncapturedEvent,
         /// The descriptor; for an object its calls, flags of
-        /// [`uncaptured`](crate::layout::uncaptured).
+        /// [`uncaptured`](crate::layout::uncaptured); for a runtime flags of
+        /// [`runtime`](crate::layout::runtime).
         value: u32,
         /// Nature of the socket, if the event is about a socket.
         socket: SocketKind,
-        /// Path of the object, if the event is about an object; of a long path the end.
+        /// Path of the object, if the event is about an object; of a long path the end. Name of the
+        /// runtime, if the event is about a runtime.
         object: String,
     },
     /// Start of the thread by another thread.
@@ -263,6 +265,15 @@ pub enum LogRecord {
     /// Bytes by which a message is identified. The record has the time of the transfer or datagram
     /// that contains them.
     Head(Snippet),
+    /// Hashes of rare words of the latest transfer or datagram, and its time.
+    RareWords {
+        /// Direction of the transfer or datagram.
+        direction: Direction,
+        /// Number of the flow.
+        flow: u32,
+        /// The hashes.
+        words: RareWords,
+    },
     /// Change of the goroutine: from here on, records of the chunk are of this goroutine. The
     /// record has the time of an earlier one.
     Goroutine {
@@ -278,5 +289,13 @@ pub enum LogRecord {
         number: u64,
         /// Whether the goroutine was started at that time. Otherwise it had waited.
         started: bool,
+    },
+    /// Start of a context, at the record's time, which may be long before the records around it.
+    StartedBy {
+        /// Number of the context.
+        number: u64,
+        /// Thread id of the thread or context that started it, see
+        /// [`goroutine`](crate::layout::goroutine).
+        starter: u32,
     },
 }

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use super::LogWriter;
-use crate::layout::FileHeader;
+use crate::layout::{FileHeader, left_out};
 use crate::recording::RECORDING_BYTES;
 
 impl LogWriter {
@@ -107,6 +107,12 @@ impl LogWriter {
     /// Marks the log as one in which snippets of messages are recorded.
     pub fn set_snippets(&mut self) -> &mut LogWriter {
         self.put_bytes(offset_of!(FileHeader, heads), &1u32.to_le_bytes());
+        self
+    }
+
+    /// Marks the log as one of a recording in which the user had rare words left out.
+    pub fn set_words_left_out(&mut self) -> &mut LogWriter {
+        self.put_bytes(offset_of!(FileHeader, left_out), &left_out::WORDS.to_le_bytes());
         self
     }
 

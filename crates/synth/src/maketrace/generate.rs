@@ -5,8 +5,8 @@
 //! others.
 
 use message_trace::{
-    EndPair, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeEnd, NodeId,
-    NodeList, Progress, TransportProtocol,
+    EndPair, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, FlowId, MessageTrace, Node, NodeEnd,
+    NodeId, NodeList, Progress, TransportProtocol,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -60,7 +60,8 @@ pub fn make_trace(config: &TraceConfig, progress: &dyn Progress) -> Result<Synth
     let endpoint = trace.intern(&message_trace::Endpoint::Other(String::new()));
     let mut sent: Vec<SentMessage> = Vec::with_capacity(total as usize);
     let mut calls: Vec<(String, Option<String>)> = Vec::new();
-    let (mut sequence, mut flow, mut instances) = (0u64, 0i64, 0u64);
+    let (mut sequence, mut instances) = (0u64, 0u64);
+    let mut flow = FlowId::default();
     for tracelet in tracelets.iter().filter(|tracelet| tracelet.instances > 0) {
         for _ in 0..tracelet.parallel {
             let mut random = ChaCha8Rng::seed_from_u64(config.seed);
@@ -94,7 +95,7 @@ pub fn make_trace(config: &TraceConfig, progress: &dyn Progress) -> Result<Synth
                 instances += 1;
             }
             // Each call of a sequence has its own connection, which its next invocation reuses.
-            flow += tracelet.messages.len() as i64;
+            flow = flow.advanced_by(tracelet.messages.len() as i64);
             sequence += 1;
         }
     }
@@ -185,14 +186,14 @@ fn trace_message(
     tracelet: &CheckedTracelet,
     number: usize,
     event: &InvocationMessage,
-    flow: i64,
+    flow: FlowId,
     endpoint: EndpointId,
 ) -> message_trace::Message {
     let returns = tracelet.messages[number].returns;
     let end = |node: usize| NodeEnd::new(NodeId::from_index(node), endpoint);
     let ends =
         EndPair { src: end(event.from), dst: end(event.to), protocol: TransportProtocol::Other };
-    let flow = flow + returns.unwrap_or(number) as i64;
+    let flow = flow.advanced_by(returns.unwrap_or(number) as i64);
     let direction = if returns.is_some() { FROM_ACCEPTING } else { FROM_CONNECTING };
     let message = message_trace::Message::between_ends(ends, flow, direction)
         .with_times(Some(event.sent), Some(event.received));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analyze::calls::Calls;
+use analyze::calls::{CallId, Calls};
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -78,7 +78,7 @@ fn the_truth_is_the_same_with_ids_and_without() {
     // Without ids, calls are paired by alternation on their connections.
     let ((calls, truth), (same_calls, same_truth)) = (origins(&with), origins(&without));
     assert_eq!(calls.len(), same_calls.len());
-    for call in 0..calls.len() {
+    for call in calls.iter() {
         assert_eq!(calls.response(call), same_calls.response(call));
     }
     assert_eq!(truth, same_truth);
@@ -93,16 +93,14 @@ fn every_shipped_configuration_has_a_complete_truth() {
         let roots = origins.iter().filter(|origin| **origin == CallOrigin::Root).count() as u64;
         assert_eq!(roots, made.instances, "{name}: every invocation has one root");
         assert!(!origins.contains(&CallOrigin::Unknown), "{name}");
-        for (call, origin) in origins.iter().enumerate() {
+        for (call, origin) in calls.iter().zip(&origins) {
             let CallOrigin::Call(parent) = origin else { continue };
+            let parent = CallId::from_index(*parent as usize);
             let ends = |call| calls.caller_and_callee(&made.trace, call).map(|(node, _)| node);
-            assert_eq!(ends(call)[0], ends(*parent as usize)[1], "{name}: who called was called");
+            assert_eq!(ends(call)[0], ends(parent)[1], "{name}: who called was called");
             let time = |row: Option<usize>| made.trace.send_ts(row.unwrap()).unwrap();
-            assert!(time(calls.request(*parent as usize)) <= time(calls.request(call)), "{name}");
-            assert!(
-                time(calls.response(call)) <= time(calls.response(*parent as usize)),
-                "{name}: nesting"
-            );
+            assert!(time(calls.request(parent)) <= time(calls.request(call)), "{name}");
+            assert!(time(calls.response(call)) <= time(calls.response(parent)), "{name}: nesting");
         }
     }
 }
@@ -113,7 +111,7 @@ fn delays_have_their_means() {
     let (calls, _) = origins(&made);
     let name = |node: NodeId| made.trace.nodes.get(node).unwrap().command.clone();
     let mut delays: Vec<f64> = Vec::new();
-    for call in 0..calls.len() {
+    for call in calls.iter() {
         let callee = name(calls.caller_and_callee(&made.trace, call)[1].0);
         if callee.starts_with("DB") {
             let [request, response] =
@@ -138,7 +136,7 @@ fn an_added_delay_belongs_to_one_node() {
     let longest = |made: &SyntheticTrace| {
         let mut longest: FxHashMap<String, i64> = FxHashMap::default();
         let calls = Calls::from_trace(&made.trace);
-        for call in 0..calls.len() {
+        for call in calls.iter() {
             let callee = calls.caller_and_callee(&made.trace, call)[1].0;
             let [request, response] =
                 [calls.request(call), calls.response(call)].map(|row| row.unwrap());
@@ -180,7 +178,7 @@ fn equal_seeds_make_equal_traces_and_different_seeds_different_ones() {
             [calls.request(call), calls.response(call)].map(|row| row.unwrap());
         made.trace.send_ts(response).unwrap() - made.trace.send_ts(request).unwrap()
     };
-    assert_eq!(took(0), 50_000_000 + 10_000_000 + 10_000_000);
+    assert_eq!(took(CallId::from_index(0)), 50_000_000 + 10_000_000 + 10_000_000);
 }
 
 #[test]

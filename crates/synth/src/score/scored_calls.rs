@@ -1,7 +1,7 @@
 //! Scored calls: the caller, the time, the true parent and the inferred parent of each. All
 //! measures read only this, so that each can be tested on hand-written calls.
 
-use analyze::calls::{Calls, CandidateParents, LikelyParents};
+use analyze::calls::{CallId, Calls, CandidateParents, LikelyParents};
 use analyze::infer::Links;
 use analyze::naming::NodeNames;
 use message_trace::{MessageTrace, NodeId};
@@ -97,6 +97,7 @@ impl ScoredCalls {
         }
         let candidates = CandidateParents::from_links(&calls, links);
         let parents = LikelyParents::from_links(&calls, links, &candidates);
+        let number = |call: CallId| call.index() as u32;
         let mut names = TextNumbers::default();
         let mut of_nodes = NodeNames::new(trace, options);
         let mut scored = ScoredCalls {
@@ -106,7 +107,7 @@ impl ScoredCalls {
             adopted,
             ..ScoredCalls::default()
         };
-        for (call, origin) in origins.into_iter().enumerate() {
+        for (call, origin) in calls.iter().zip(origins) {
             let ends = calls.caller_and_callee(trace, call);
             let parent = parents.of_call(call);
             let request = calls.request(call);
@@ -121,10 +122,11 @@ impl ScoredCalls {
                 messages: calls.message_count(call),
                 origin,
                 excluded: false,
-                inferred: parent.and_then(|parent| parent.call).map(|call| call as u32),
+                inferred: parent.and_then(|parent| parent.call).map(number),
                 probability: parent.map_or(0.0, |parent| parent.probability),
             });
-            scored.candidates.push(candidates.of_call(call).to_vec());
+            let candidates = candidates.of_call(call).iter();
+            scored.candidates.push(candidates.map(|(call, p)| (call.map(number), *p)).collect());
         }
         scored.names = names.texts;
         scored.exclude_callers(exclude)?;

@@ -6,12 +6,13 @@ use super::{
     AmountMatcher, HandoffEvent, HandoffOutcome, HandoffSignal, HandoffWait, RecordedThread,
     WaiterMatcher,
 };
+use crate::indices::ProcessIndex;
 
 const ALL: u64 = u64::MAX;
 
 /// A signal of thread `thread` at `time`, which takes no time.
 fn signal(time: i64, thread: i32, amount: u64) -> HandoffEvent {
-    let by = RecordedThread { process: 0, thread };
+    let by = RecordedThread { process: ProcessIndex::default(), thread };
     HandoffEvent::Signal(HandoffSignal { time, end: time, by, amount })
 }
 
@@ -20,12 +21,12 @@ fn wait(begin: i64, end: i64, thread: i32) -> HandoffEvent {
 }
 
 fn taking(begin: i64, end: i64, thread: i32, amount: u64) -> HandoffEvent {
-    let of = RecordedThread { process: 0, thread };
+    let of = RecordedThread { process: ProcessIndex::default(), thread };
     HandoffEvent::Wait(HandoffWait { begin, end, of, gave_up: false, amount })
 }
 
 fn given_up(begin: i64, end: i64, thread: i32) -> HandoffEvent {
-    let of = RecordedThread { process: 0, thread };
+    let of = RecordedThread { process: ProcessIndex::default(), thread };
     HandoffEvent::Wait(HandoffWait { begin, end, of, gave_up: true, amount: 1 })
 }
 
@@ -175,7 +176,7 @@ fn a_futex_wakes_as_many_threads_as_the_kernel_reports() {
 
 #[test]
 fn a_wait_that_began_while_the_signal_was_being_given_can_have_it() {
-    let by = RecordedThread { process: 0, thread: 9 };
+    let by = RecordedThread { process: ProcessIndex::default(), thread: 9 };
     let slow = HandoffEvent::Signal(HandoffSignal { time: 10, end: 15, by, amount: 1 });
     assert_eq!(handed(&waiters(false, &[slow, wait(12, 20, 5)])), [(10, 5)]);
     let late = waiters(false, &[slow, wait(16, 20, 5)]);
@@ -228,7 +229,7 @@ fn a_read_of_an_event_counter_comes_from_all_that_added() {
 fn handoff_events() -> impl Strategy<Value = Vec<HandoffEvent>> {
     let one = (any::<bool>(), 0..300i64, 0..40i64, 0..6i32, 0..4u64, any::<bool>());
     let handoff_event = one.prop_map(|(is_signal, time, took, thread, amount, gave_up)| {
-        let caller = RecordedThread { process: 0, thread };
+        let caller = RecordedThread { process: ProcessIndex::default(), thread };
         match is_signal {
             true => HandoffEvent::Signal(HandoffSignal {
                 time,

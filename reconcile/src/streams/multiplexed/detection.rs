@@ -238,12 +238,13 @@ impl FragmentBalance {
 mod tests {
     use super::*;
     use crate::calls::CallSpan;
+    use crate::indices::ProcessIndex;
 
     const MS: i64 = 1_000_000;
 
     /// A fragment that is sent, and received immediately.
     fn fragment_at(at: i64, elsewhere: bool) -> FlowMessage {
-        let seen = Some(CallSpan::from_call(at, 0, 1));
+        let seen = Some(CallSpan::from_call(at, ProcessIndex::default(), 1));
         FlowMessage {
             sent: seen,
             received: seen,
@@ -406,8 +407,9 @@ mod tests {
         for turn in 0..1_000 {
             // The last answer is longer, so that sizes are no evidence.
             let mut add = |side: usize, at: i64, takes: i64| {
-                let [sent, received] =
-                    [at, at + takes].map(|at| Some(CallSpan::from_call(10 * MS * turn + at, 0, 1)));
+                let [sent, received] = [at, at + takes].map(|at| {
+                    Some(CallSpan::from_call(10 * MS * turn + at, ProcessIndex::default(), 1))
+                });
                 let bytes = bytes + u64::from(at == 3 * MS);
                 sides[side].push(FlowMessage { sent, received, bytes, ..fragment_at(0, true) });
             };
@@ -468,7 +470,7 @@ mod tests {
         assert!(!is_boundary(&first, &soon) && is_boundary(&first, &late));
         assert!(is_boundary(&first, &fragment_at(PIECE_CONTINUES_NS, true)));
         let mut other = soon;
-        other.sent = Some(CallSpan::from_call(PIECE_CONTINUES_NS, 0, 2));
+        other.sent = Some(CallSpan::from_call(PIECE_CONTINUES_NS, ProcessIndex::default(), 2));
         assert!(is_boundary(&first, &other), "another thread's");
     }
 }

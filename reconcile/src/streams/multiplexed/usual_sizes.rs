@@ -220,11 +220,12 @@ impl<P: Iterator<Item = FlowMessage>> Iterator for MessageCutter<'_, P> {
 mod tests {
     use super::*;
     use crate::calls::CallSpan;
+    use crate::indices::ProcessIndex;
 
     /// Messages cut from pieces of these sizes, each `apart` nanoseconds after the previous one.
     fn cut(units: &UsualSizes, pieces: &[u64], apart: i64) -> Vec<(u64, i64, i64)> {
         let parts = pieces.iter().zip(0..).map(|(bytes, at)| {
-            let seen = Some(CallSpan::from_call(apart * at, 0, 1));
+            let seen = Some(CallSpan::from_call(apart * at, ProcessIndex::default(), 1));
             FlowMessage {
                 sent: seen,
                 received: seen,

@@ -5,6 +5,7 @@ use clocks::ClockSamples;
 use message_trace::PathError;
 
 use super::ConnectionMatcher;
+use crate::indices::{OptionalIndex, SocketIndex};
 use crate::reconciliation::{Reconciliation, add_count};
 use crate::rows::row_sink::RowSink;
 use crate::socket_names::SocketNameId;
@@ -81,7 +82,7 @@ impl ConnectionMatcher<'_> {
     /// The name of the accepting end; for a pair of sockets, which has no name, its program.
     fn server_name(&self) -> String {
         let names = &self.matcher.capture.names;
-        let name = |end: u32, name: fn(&KernelSocket) -> SocketNameId| {
+        let name = |end: OptionalIndex<SocketIndex>, name: fn(&KernelSocket) -> SocketNameId| {
             self.socket_at(end).and_then(|socket| names.to_endpoint(name(socket)))
         };
         let name = name(self.connection.accepting, |socket| socket.local)
@@ -95,7 +96,7 @@ impl ConnectionMatcher<'_> {
         let ends = [self.connection.accepting, self.connection.connecting];
         let makers = ends.into_iter().filter_map(|end| self.socket_at(end));
         let mut commands = makers
-            .filter_map(|socket| processes.get(socket.maker as usize))
+            .filter_map(|socket| processes.get(socket.maker.index()))
             .map(|process| &process.node.command);
         commands.find(|command| !command.is_empty()).cloned().unwrap_or_default()
     }

@@ -53,7 +53,12 @@ impl System {
                 data.reconciliation_path(),
             ];
             // Damage can turn a record into one of the kinds in these tables.
-            let others = [data.operations_path(), data.handoffs_path(), data.own_events_path()];
+            let others = [
+                data.operations_path(),
+                data.words_path(),
+                data.handoffs_path(),
+                data.own_events_path(),
+            ];
             let all = tables.into_iter().chain(others.into_iter().filter(|path| path.exists()));
             all.map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
         };
@@ -112,7 +117,7 @@ impl Outcome {
     }
 
     pub fn flows(&self) -> Vec<i64> {
-        self.trace.messages().map(|m| m.flow).collect()
+        self.trace.messages().map(|m| m.flow.number()).collect()
     }
 }
 

@@ -64,7 +64,8 @@ impl Imported {
         trace
             .messages()
             .map(|m| {
-                (m.flow, m.direction, m.bytes, m.send_first.is_some() && m.recv_first.is_some())
+                let is_whole = m.send_first.is_some() && m.recv_first.is_some();
+                (m.flow.number(), m.direction, m.bytes, is_whole)
             })
             .collect()
     }

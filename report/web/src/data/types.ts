@@ -26,6 +26,8 @@ export interface Overview {
   filtered: string[];
   /** What could not be seen, and how often. */
   notes: { label: string; count: number }[];
+  /** What decided the causes of calls; left out if no service makes calls for requests. */
+  evidence?: Evidence;
   /** Messages that were seen at one end only. */
   one_sided: {
     /** The number of these messages. */
@@ -45,6 +47,14 @@ export interface Overview {
   /** The operations of the patterns; left out if there are none. */
   operations?: Operations;
   names: string[];
+}
+
+/** What decided for which requests services made their calls. */
+export interface Evidence {
+  /** The kinds of evidence with their numbers of calls, the surest first. */
+  decided: [kind: string, calls: number][];
+  /** Reasons why calls are inferred. */
+  limits: string[];
 }
 
 /** Operations, one column each; the ones with the most errors first. Numbers are expected numbers of real calls. */

@@ -19,6 +19,9 @@ Examples:
   sockcap keys host web1 --replace --days 90
   sockcap keys host node1 c1 c2 --together";
 
+/// Number of days that the key of a host is valid unless the user says otherwise.
+const HOST_DAYS: u32 = 365;
+
 #[derive(Debug, Args)]
 pub(super) struct HostKeysCommand {
     /// The hosts, by their names in the trace
@@ -27,7 +30,7 @@ pub(super) struct HostKeysCommand {
     #[command(flatten)]
     directory: KeysDirectory,
     /// How many days the keys are valid
-    #[arg(long, value_name = "N", default_value_t = 365, value_parser = days_parser())]
+    #[arg(long, value_name = "N", default_value_t = HOST_DAYS, value_parser = days_parser())]
     days: u32,
     /// Replace existing keys by new ones
     #[arg(long)]

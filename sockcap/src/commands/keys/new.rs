@@ -17,12 +17,15 @@ Examples:
   sockcap keys new
   sockcap keys new --keys other.keys --days 730";
 
+/// Number of days that an authority is valid unless the user says otherwise.
+const AUTHORITY_DAYS: u32 = 3650;
+
 #[derive(Debug, Args)]
 pub(super) struct NewKeysCommand {
     #[command(flatten)]
     directory: KeysDirectory,
     /// How many days authority and collector are valid; no host's key is valid for longer
-    #[arg(long, value_name = "N", default_value_t = 3650, value_parser = days_parser())]
+    #[arg(long, value_name = "N", default_value_t = AUTHORITY_DAYS, value_parser = days_parser())]
     days: u32,
 }
 

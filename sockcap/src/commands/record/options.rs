@@ -3,7 +3,13 @@
 
 use clap::Args;
 
-use crate::arguments::values::{check_protocols, check_size, command_name};
+use crate::arguments::values::{check_protocols, check_size, command_name, left_out_runtimes};
+
+/// Word for a log of the maximum size that ends.
+const OLDEST: &str = "oldest";
+
+/// Word for a log of the maximum size that overwrites its oldest records.
+const NEWEST: &str = "newest";
 
 /// What is recorded, and how much: the library's own options, which reach every program that CMD
 /// starts.
@@ -15,7 +21,13 @@ pub(super) struct RecordOptions {
     max_size: Option<String>,
     /// What a log of the maximum size keeps: the oldest records (it ends) or the newest (a flight
     /// recorder)
-    #[arg(long, value_name = "WHICH", default_value = "oldest", value_parser = ["oldest", "newest"], requires = "max_size")]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        value_parser = [OLDEST, NEWEST],
+        default_value = OLDEST,
+        requires = "max_size"
+    )]
     keep: String,
     /// Record how long threads wait in poll, select and epoll_wait
     #[arg(long)]
@@ -38,6 +50,14 @@ pub(super) struct RecordOptions {
     /// protocols the first 256 bytes), of all protocols or of those in LIST, comma-separated
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = check_protocols)]
     protocols: Option<String>,
+    /// Do not record hashes of rare words of messages, by which messages with the same id are
+    /// recognised
+    #[arg(long)]
+    pub(super) no_words: bool,
+    /// Do not follow tasks within a thread: of any runtime, or of those in LIST, comma-separated
+    /// (go, java, node, python, tokio)
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = left_out_runtimes)]
+    no_runtimes: Option<String>,
     /// Record only flows with this port at either end; comma-separated (at most 64)
     #[arg(long = "port", value_name = "PORT", value_delimiter = ',')]
     ports: Vec<u16>,
@@ -54,11 +74,12 @@ impl RecordOptions {
         let on = |is_on: bool| is_on.then(|| "1".to_owned());
         let all = [
             ("SOCKCAP_MAX_BYTES", self.max_size.clone()),
-            ("SOCKCAP_WHEN_FULL", (self.keep == "newest").then(|| self.keep.clone())),
+            ("SOCKCAP_WHEN_FULL", (self.keep == NEWEST).then(|| self.keep.clone())),
             ("SOCKCAP_WAITS", on(self.waits)),
             ("SOCKCAP_CPU", on(self.cpu)),
             ("SOCKCAP_FINGERPRINT", self.fingerprint.map(|bytes| bytes.to_string())),
             ("SOCKCAP_PROTOCOLS", self.protocols.clone()),
+            ("SOCKCAP_RUNTIMES", self.no_runtimes.clone()),
             ("SOCKCAP_PORTS", list(&ports)),
             ("SOCKCAP_COMMANDS", list(&self.commands)),
         ];

@@ -1,4 +1,5 @@
-//! Id of one run of `sockcap record`, which is in the header of every log that it makes.
+//! Id of one run of `sockcap record`, which is in the header of every log that it makes, and the
+//! secret key of its hashes of words, which is in no file.
 
 use std::io;
 
@@ -24,6 +25,18 @@ pub(super) fn draw_recording_id() -> io::Result<RecordingId> {
             return Ok(id);
         }
     }
+}
+
+/// Variable for the library about rare words: that none are recorded, or else a new secret key.
+///
+/// # Errors
+/// When the kernel gives no random bytes.
+pub(super) fn word_variable(no_words: bool) -> io::Result<(&'static str, String)> {
+    Ok(match no_words {
+        true => ("SOCKCAP_WORDS", "0".to_owned()),
+        // A key has as many bytes as an id, and the same form.
+        false => ("SOCKCAP_WORDS_KEY", draw_recording_id()?.to_string()),
+    })
 }
 
 #[cfg(test)]

@@ -93,9 +93,9 @@ pub(super) fn print_summary(ended: &EndedRecording) {
 }
 
 /// Prints the activities of a kind that are not captured, unless the trace lacks nothing because of
-/// them.
+/// them, or the user has just asked for that.
 fn print_uncaptured(kind: UncapturedKind, things: &BTreeMap<(UncapturedThing, String), u64>) {
-    if kind == UncapturedKind::KernelSocket {
+    if matches!(kind, UncapturedKind::KernelSocket | UncapturedKind::LeftOutTasks) {
         return;
     }
     let each = things.iter().map(|((thing, program), count)| {

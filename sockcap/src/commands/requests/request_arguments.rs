@@ -12,6 +12,7 @@ use workload::join::JoinOptions;
 
 use crate::arguments::values::{one_of, parse_bytes, parse_duration};
 use crate::arguments::{DataArguments, SourceChoice};
+use crate::tuning::CLUSTERS_PRINTED;
 
 const HELP: &str = "\
 Requests are the ones of a recording, as in 'sockcap report', each with the
@@ -59,7 +60,7 @@ pub(in crate::commands) struct RequestsCommand {
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
     /// Print at most N clusters and N unusual requests
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = CLUSTERS_PRINTED)]
     pub(super) limit: usize,
     /// Continue as events arrive, and print the newest requests and the clusters every few seconds
     #[arg(long, conflicts_with_all = ["request", "format", "json", "output"])]
@@ -68,39 +69,33 @@ pub(in crate::commands) struct RequestsCommand {
     /// requests
     #[arg(long)]
     pub(super) incremental: bool,
+    /// End a request that has had no event for this long
     #[arg(
         long,
         value_name = "TIME",
         value_parser = parse_duration,
-        help_heading = "Joining events",
-        help = values::with_default(
-            "End a request that has had no event for this long",
-            values::show_nanoseconds(JoinOptions::default().timeout_ns)
-        )
+        default_value = values::show_nanoseconds(JoinOptions::default().timeout_ns),
+        help_heading = "Joining events"
     )]
-    pub(super) timeout: Option<Duration>,
+    pub(super) timeout: Duration,
+    /// Wait this long for late events
     #[arg(
         long,
         value_name = "TIME",
         value_parser = parse_duration,
-        help_heading = "Joining events",
-        help = values::with_default(
-            "Wait this long for late events",
-            values::show_nanoseconds(JoinOptions::default().reorder_ns)
-        )
+        default_value = values::show_nanoseconds(JoinOptions::default().reorder_ns),
+        help_heading = "Joining events"
     )]
-    pub(super) reorder: Option<Duration>,
+    pub(super) reorder: Duration,
+    /// Hold this much of the events of open requests in memory
     #[arg(
         long,
         value_name = "SIZE",
         value_parser = parse_bytes,
-        help_heading = "Joining events",
-        help = values::with_default(
-            "Hold this much of the events of open requests in memory",
-            values::show_bytes(JoinOptions::default().memory_bytes as u64)
-        )
+        default_value = values::show_bytes(JoinOptions::default().memory_bytes as u64),
+        help_heading = "Joining events"
     )]
-    pub(super) memory: Option<u64>,
+    pub(super) memory: u64,
 }
 
 fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
@@ -119,15 +114,12 @@ impl RequestsCommand {
 
     /// Limits of the join.
     pub(super) fn join_options(&self) -> JoinOptions {
-        let default = JoinOptions::default();
-        let nanoseconds = |time: Option<Duration>, or: i64| {
-            time.map_or(or, |time| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
-        };
+        let nanoseconds = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
         JoinOptions {
-            reorder_ns: nanoseconds(self.reorder, default.reorder_ns),
-            timeout_ns: nanoseconds(self.timeout, default.timeout_ns),
-            memory_bytes: self.memory.map_or(default.memory_bytes, |bytes| bytes as usize),
-            ..default
+            reorder_ns: nanoseconds(self.reorder),
+            timeout_ns: nanoseconds(self.timeout),
+            memory_bytes: self.memory as usize,
+            ..JoinOptions::default()
         }
     }
 }

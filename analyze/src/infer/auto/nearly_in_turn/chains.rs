@@ -4,9 +4,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::infer::auto::NONE;
 use crate::infer::auto::events::calls_by_request;
-use crate::infer::auto::service::{OPEN, Service};
+use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service};
 use crate::infer::auto::strict::RejectedFifo;
 use crate::tuning::auto::search::nearly_in_turn::{IMPOSSIBLE, WOKEN};
 
@@ -15,7 +14,7 @@ use crate::tuning::auto::search::nearly_in_turn::{IMPOSSIBLE, WOKEN};
 pub(super) struct RequestChains<'a> {
     service: &'a Service,
     /// The requests, and the place of each in the order of receipts and in the order of responses.
-    requests: Vec<u32>,
+    requests: Vec<RequestId>,
     received: Vec<usize>,
     answered: Vec<usize>,
     /// The steps, by the place of a call in its request.
@@ -29,7 +28,7 @@ pub(super) struct RequestChains<'a> {
 /// The calls of one kind, in the order in which they were made.
 #[derive(Debug)]
 struct ChainStep {
-    calls: Vec<u32>,
+    calls: Vec<MadeCallId>,
     /// The place of each call in the order in which they ended.
     ended: Vec<usize>,
     /// The call of each request, and the request of each call, by their places.
@@ -70,22 +69,23 @@ impl<'a> RequestChains<'a> {
         service: &'a Service,
         plan: &[u32],
         kinds: &[u32],
-        made: &[Vec<u32>],
+        made: &[Vec<MadeCallId>],
     ) -> RequestChains<'a> {
-        let of_kinds = (0..).zip(&service.requests).filter(|(_, span)| kinds.contains(&span.kind));
-        let of_kinds: Vec<u32> = of_kinds.map(|(request, _)| request).collect();
-        let kind = |call: &u32| service.calls[*call as usize].kind;
-        let is_whole = |request: &u32| {
-            let calls = &made[*request as usize];
-            service.requests[*request as usize].end != OPEN
+        let of_kinds =
+            RequestId::ids().zip(&service.requests).filter(|(_, span)| kinds.contains(&span.kind));
+        let of_kinds: Vec<RequestId> = of_kinds.map(|(request, _)| request).collect();
+        let kind = |call: &MadeCallId| service.calls[call.index()].kind;
+        let is_whole = |request: &RequestId| {
+            let calls = &made[request.index()];
+            service.requests[request.index()].end != OPEN
                 && calls.iter().map(kind).eq(plan.iter().copied())
-                && calls.iter().all(|call| service.calls[*call as usize].end != OPEN)
+                && calls.iter().all(|call| service.calls[call.index()].end != OPEN)
         };
-        let requests: Vec<u32> = of_kinds.iter().copied().filter(is_whole).collect();
-        let span = |request: &u32| service.requests[*request as usize];
+        let requests: Vec<RequestId> = of_kinds.iter().copied().filter(is_whole).collect();
+        let span = |request: &RequestId| service.requests[request.index()];
         let steps = (0..plan.len()).map(|step| {
-            let own: Vec<u32> =
-                requests.iter().map(|request| made[*request as usize][step]).collect();
+            let own: Vec<MadeCallId> =
+                requests.iter().map(|request| made[request.index()][step]).collect();
             ChainStep::from_assignment(service, &own)
         });
         RequestChains {
@@ -113,7 +113,7 @@ impl<'a> RequestChains<'a> {
     }
 
     /// All calls with their current requests, by step and then by time.
-    pub(super) fn links(&self) -> impl Iterator<Item = (u32, u32)> {
+    pub(super) fn links(&self) -> impl Iterator<Item = (MadeCallId, RequestId)> {
         self.steps.iter().flat_map(|step| {
             let request = |place: &usize| self.requests[*place];
             step.calls.iter().copied().zip(step.of_call.iter().map(request))
@@ -145,12 +145,12 @@ impl<'a> RequestChains<'a> {
         let request = self.requests[place];
         let away = |one: usize, other: usize| (1.0 + one.abs_diff(other) as f64).ln();
         let (mut since, mut at) =
-            (self.service.requests[request as usize].begin, self.received[place]);
+            (self.service.requests[request.index()].begin, self.received[place]);
         let (mut power, mut cost) = (self.received_power, 0.0);
         for step in &self.steps {
             let own = step.of_request[place];
             let call = step.calls[own];
-            let span = self.service.calls[call as usize];
+            let span = self.service.calls[call.index()];
             let is_possible = span.begin >= since && self.service.covers(request, call);
             cost += power * away(at, own) + if is_possible { 0.0 } else { IMPOSSIBLE };
             (since, at, power) = (span.end, step.ended[own], WOKEN);
@@ -161,11 +161,10 @@ impl<'a> RequestChains<'a> {
 
 impl ChainStep {
     /// The step at which requests have these calls, one each.
-    fn from_assignment(service: &Service, own: &[u32]) -> ChainStep {
-        let span = |call: &u32| service.calls[*call as usize];
+    fn from_assignment(service: &Service, own: &[MadeCallId]) -> ChainStep {
+        let span = |call: &MadeCallId| service.calls[call.index()];
         let of_request = places(own, |call| span(call).begin);
-        let mut of_call = vec![NONE as usize; own.len()];
-        let mut calls = vec![NONE; own.len()];
+        let (mut of_call, mut calls) = (vec![0; own.len()], own.to_vec());
         for (request, (place, call)) in of_request.iter().zip(own).enumerate() {
             (of_call[*place], calls[*place]) = (request, *call);
         }
@@ -175,7 +174,7 @@ impl ChainStep {
 }
 
 /// The place of each element in the order of their times.
-fn places(of: &[u32], time: impl Fn(&u32) -> i64) -> Vec<usize> {
+fn places<Id>(of: &[Id], time: impl Fn(&Id) -> i64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..of.len()).collect();
     order.sort_by_key(|at| time(&of[*at]));
     let mut places = vec![0; of.len()];

@@ -6,12 +6,15 @@
 use rustc_hash::FxHashMap;
 
 use super::chains::RequestChains;
+use crate::infer::auto::service::{MadeCallId, RequestId};
 use crate::tuning::auto::search::nearly_in_turn::{FAR, MAX_TRIES, NEAR, SAMPLING_SWEEPS, TRIES};
 
 /// The calls of `chains` with their requests, and how often each was observed. Afterwards `chains`
 /// are in the state of the last observation.
-pub(super) fn sample_exchanges(chains: &mut RequestChains<'_>) -> Vec<(u32, Vec<(u32, u32)>)> {
-    let mut seen: FxHashMap<u32, FxHashMap<u32, u32>> = FxHashMap::default();
+pub(super) fn sample_exchanges(
+    chains: &mut RequestChains<'_>,
+) -> Vec<(MadeCallId, Vec<(RequestId, u32)>)> {
+    let mut seen: FxHashMap<MadeCallId, FxHashMap<RequestId, u32>> = FxHashMap::default();
     let mut random = XorShift(0x9E37_79B9_7F4A_7C15);
     let [unseen, counted] = SAMPLING_SWEEPS;
     let most = MAX_TRIES / (unseen + counted);
@@ -26,8 +29,8 @@ pub(super) fn sample_exchanges(chains: &mut RequestChains<'_>) -> Vec<(u32, Vec<
             }
         }
     }
-    let sorted = |of: FxHashMap<u32, u32>| {
-        let mut of: Vec<(u32, u32)> = of.into_iter().collect();
+    let sorted = |of: FxHashMap<RequestId, u32>| {
+        let mut of: Vec<(RequestId, u32)> = of.into_iter().collect();
         of.sort_unstable();
         of
     };

@@ -2,10 +2,10 @@
 //! that it accepted. Times are in nanoseconds, the broker's own or, if it was not traced, its
 //! peers'.
 
-use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
+use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::calls::Calls;
+use crate::calls::{CallId, Calls};
 use crate::naming::Naming;
 use crate::tuning::auto::queues::broker::{
     MANY_DIVISOR, MAX_KINDS, MAX_PASSED, MIN_OF_LENGTH, MIN_REPLIES,
@@ -16,7 +16,7 @@ use crate::tuning::auto::queues::broker::{
 pub(super) struct BrokerReceipt {
     pub(super) time: i64,
     pub(super) row: u32,
-    pub(super) flow: i64,
+    pub(super) flow: FlowId,
     /// The process at the other end.
     pub(super) peer: NodeId,
     pub(super) bytes: i64,
@@ -30,7 +30,7 @@ pub(super) struct BrokerReply {
     /// previous message on the connection.
     pub(super) since: i64,
     pub(super) row: u32,
-    pub(super) flow: i64,
+    pub(super) flow: FlowId,
     /// The process at the other end.
     pub(super) peer: NodeId,
     pub(super) bytes: i64,
@@ -38,7 +38,7 @@ pub(super) struct BrokerReply {
     pub(super) to_client: bool,
     /// The message that is treated as the request of the reply.
     pub(super) request: Option<u32>,
-    pub(super) call: u32,
+    pub(super) call: CallId,
 }
 
 /// The receipts of one kind, by time.
@@ -115,7 +115,7 @@ pub(super) fn brokers(
     naming: &Naming,
     calls: &Calls,
     window: i64,
-    unsolicited: &FxHashSet<i64>,
+    unsolicited: &FxHashSet<FlowId>,
 ) -> Vec<Broker> {
     let nodes = naming.nodes();
     // The clock of the node itself or, if it has none, of the other end.
@@ -179,7 +179,7 @@ pub(super) fn brokers(
                 if often { bytes.max(1) } else { magnitude(bytes) }
             });
             let (request, call) =
-                (request.map(|request| request as u32), calls.call_of_message(row) as u32);
+                (request.map(|request| request as u32), calls.call_of_message(row));
             let reply = BrokerReply {
                 time,
                 since,
@@ -200,18 +200,18 @@ pub(super) fn brokers(
 /// Times at which a broker received or sent the messages on each flow, in order. The trace is in
 /// the order of sending, in which an acknowledgement may come before an event that the broker sends
 /// before it reads the acknowledgement.
-struct TimesByFlow(FxHashMap<i64, Vec<i64>>);
+struct TimesByFlow(FxHashMap<FlowId, Vec<i64>>);
 
 impl TimesByFlow {
-    fn from_times(times: impl Iterator<Item = (i64, i64)>) -> TimesByFlow {
-        let mut flows: FxHashMap<i64, Vec<i64>> = FxHashMap::default();
+    fn from_times(times: impl Iterator<Item = (FlowId, i64)>) -> TimesByFlow {
+        let mut flows: FxHashMap<FlowId, Vec<i64>> = FxHashMap::default();
         times.for_each(|(flow, time)| flows.entry(flow).or_default().push(time));
         flows.values_mut().for_each(|times| times.sort_unstable());
         TimesByFlow(flows)
     }
 
     /// The time of the last message on the flow before that time.
-    fn last_before(&self, flow: i64, time: i64) -> Option<i64> {
+    fn last_before(&self, flow: FlowId, time: i64) -> Option<i64> {
         let times = self.0.get(&flow)?;
         let next = times.partition_point(|at| *at < time);
         next.checked_sub(1).map(|last| times[last])
@@ -219,9 +219,9 @@ impl TimesByFlow {
 }
 
 /// Flows on which many responses may belong to other requests.
-fn shared_flows(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
-    let mut counts: FxHashMap<i64, [u32; 2]> = FxHashMap::default();
-    for call in 0..calls.len() {
+fn shared_flows(trace: &MessageTrace, calls: &Calls) -> FxHashSet<FlowId> {
+    let mut counts: FxHashMap<FlowId, [u32; 2]> = FxHashMap::default();
+    for call in calls.iter() {
         let Some(row) = calls.request(call).filter(|_| calls.response(call).is_some()) else {
             continue;
         };

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use message_trace::FlowId;
 use rustc_hash::FxHashSet;
 
 use super::backlog::Deliveries;
@@ -21,7 +22,7 @@ use crate::tuning::auto::queues::wakes::ABOUT_BYTES;
 struct PendingPush {
     time: i64,
     row: u32,
-    flow: i64,
+    flow: FlowId,
     bytes: i64,
     kind: usize,
 }

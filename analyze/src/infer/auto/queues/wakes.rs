@@ -7,6 +7,7 @@
 //! releases it, but there each side takes both roles at times. A server that made calls for its
 //! response waits for their responses.
 
+use message_trace::FlowId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::broker::{Broker, BrokerReceipt, BrokerReply, ReceiptsOfKind};
@@ -204,7 +205,8 @@ fn empty_lengths(long: &[&BrokerReply], is_woken: impl Fn(&BrokerReply) -> bool)
 fn is_mutual(broker: &Broker, replies: usize, woken: &[(&BrokerReply, &BrokerReceipt)]) -> bool {
     let asked = broker.replies[replies].asked;
     let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);
-    let asking: FxHashSet<i64> = alike.flat_map(|kind| &kind.all).map(|reply| reply.flow).collect();
+    let asking: FxHashSet<FlowId> =
+        alike.flat_map(|kind| &kind.all).map(|reply| reply.flow).collect();
     2 * woken.iter().filter(|(_, by)| asking.contains(&by.flow)).count() > woken.len()
 }
 

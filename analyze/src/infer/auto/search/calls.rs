@@ -1,31 +1,30 @@
 //! Search step at which a call is made, and assigned to a request.
 
 use super::{BeamSearch, CallScore, SearchBuffers};
-use crate::infer::auto::NONE;
 use crate::infer::auto::at::RequestState;
 use crate::infer::auto::continuations::{Continuation, RequestCandidate};
 use crate::infer::auto::discipline::NEVER;
-use crate::infer::auto::states::StateNode;
+use crate::infer::auto::service::MadeCallId;
+use crate::infer::auto::states::{NONE, StateNode};
 use crate::tuning::auto::search::hypotheses::{
     ALIKE_FACTOR, KEPT_BOUNDS, MARGIN, MAX_CONTINUATIONS,
 };
 impl BeamSearch<'_> {
-    pub(super) fn call(&mut self, call: u32) {
-        let span = self.service.calls[call as usize];
+    pub(super) fn call(&mut self, call: MadeCallId) {
+        let span = self.service.calls[call.index()];
         let among = if self.model.background_among_all {
             (self.open.len().max(1) as f64).ln()
         } else {
             0.0
         };
         let spontaneous = self.model.spontaneous(span.kind) - among;
-        let bound = self.service.bound_request(call);
-        let is_bound = bound != NONE && self.open.contains(&bound);
+        let bound = self.service.bound_request(call).filter(|bound| self.open.contains(bound));
         let mut room = std::mem::take(&mut self.room);
         let possible = (0..).zip(&self.open).filter(|(_, request)| {
             let is_possible = self.service.closed_at(**request) >= span.begin
                 && !self.service.is_itself(**request, call)
                 && !self.service.are_of_two_traces(**request, call);
-            is_possible && (!is_bound || **request == bound)
+            is_possible && bound.is_none_or(|bound| **request == bound)
         });
         room.candidates.begin(self.model, span.kind, possible.map(|(slot, _)| slot));
         let width =
@@ -38,7 +37,7 @@ impl BeamSearch<'_> {
                 .score_hypothesis(all.states(from), |state| self.score_call(state, call).candidate);
             let (score, from) = (all.score(from), from as u32);
             room.candidates.add_to(&mut room.continuations, from, score);
-            if !is_bound {
+            if bound.is_none() {
                 room.continuations.add(Continuation {
                     score: score + spontaneous,
                     added: spontaneous,
@@ -54,10 +53,10 @@ impl BeamSearch<'_> {
     }
 
     /// Continues with the best continuations.
-    fn go_on(&mut self, call: u32, width: usize, room: &mut SearchBuffers) {
-        let time = self.service.calls[call as usize].begin;
+    fn go_on(&mut self, call: MadeCallId, width: usize, room: &mut SearchBuffers) {
+        let time = self.service.calls[call.index()].begin;
         if let Some(lattice) = &mut self.lattice {
-            lattice.begin(call);
+            lattice.begin(Some(call));
         }
         let all = std::mem::take(&mut self.hypotheses);
         self.digest_all(&all, None, time, &mut room.marks);
@@ -70,10 +69,10 @@ impl BeamSearch<'_> {
         let mut go_on = |search: &mut BeamSearch<'_>, place: u32| {
             let Continuation { score, added, from, slot } = continuations[place as usize];
             let states = all.states(from as usize);
-            let (mut mark, mut grown, mut request) = (marks[from as usize], NONE, NONE);
+            let (mut mark, mut grown, mut request) = (marks[from as usize], NONE, None);
             if let Some(state) = states.get(slot as usize) {
                 grown = search.grow(*state, call);
-                request = search.open[slot as usize];
+                request = Some(search.open[slot as usize]);
                 mark = mark
                     .wrapping_sub(search.state_digest(*state, time))
                     .wrapping_add(search.state_digest(grown, time));
@@ -111,14 +110,15 @@ impl BeamSearch<'_> {
     }
 
     /// Log-likelihood of the call for a request in that state.
-    fn score_call(&mut self, state: u32, call: u32) -> CallScore {
+    fn score_call(&mut self, state: u32, call: MadeCallId) -> CallScore {
         if let Some(scored) = self.scores.get(state) {
             return scored;
         }
         let others = self.open.len() > 1;
-        let before = Some(self.service.previous_call(call)).filter(|before| {
-            *before != NONE && self.model.connections.count(self.service.calls[call as usize].kind)
-        });
+        let before = self
+            .service
+            .previous_call(call)
+            .filter(|_| self.model.connections.count(self.service.calls[call.index()].kind));
         let BeamSearch { service, shapes, model, states, .. } = self;
         let scored = states.with_calls(state, |StateNode { request, shape, .. }, made| {
             let lookahead = model.lookahead(service, request, call);
@@ -136,12 +136,12 @@ impl BeamSearch<'_> {
     }
 
     /// The state after the call, which was scored before.
-    fn grow(&mut self, state: u32, call: u32) -> u32 {
+    fn grow(&mut self, state: u32, call: MadeCallId) -> u32 {
         let scored = self.score_call(state, call);
         if scored.grown != NONE {
             return scored.grown;
         }
-        let kind = self.service.calls[call as usize].kind;
+        let kind = self.service.calls[call.index()].kind;
         let shape = self.shapes.with_call(self.states.get(state).shape, kind);
         let grown = self.states.grow(state, call, shape, scored.lookahead);
         self.scores.set(state, CallScore { grown, ..scored });

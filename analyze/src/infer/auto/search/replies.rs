@@ -2,17 +2,17 @@
 //! or abandoned, and no more calls are made for it).
 
 use super::BeamSearch;
-use crate::infer::auto::NONE;
 use crate::infer::auto::at::RequestState;
 use crate::infer::auto::continuations::Continuation;
+use crate::infer::auto::service::RequestId;
 use crate::infer::auto::states::StateNode;
 use crate::tuning::auto::search::hypotheses::MARGIN;
 impl BeamSearch<'_> {
-    pub(super) fn reply(&mut self, request: u32, time: i64, is_judged: bool) {
+    pub(super) fn reply(&mut self, request: RequestId, time: i64, is_judged: bool) {
         let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
         self.open.remove(slot);
         let is_answered = self.service.closed_at(request)
-            > self.service.request_end(&self.service.requests[request as usize]);
+            > self.service.request_end(&self.service.requests[request.index()]);
         self.answered.clear();
         let mut room = std::mem::take(&mut self.room);
         room.answered.clear();
@@ -48,7 +48,7 @@ impl BeamSearch<'_> {
             });
         }
         if let Some(lattice) = &mut self.lattice {
-            lattice.begin(NONE);
+            lattice.begin(None);
         }
         self.digest_all(&all, Some(slot), time, &mut room.marks);
         let scores = || room.answered.iter().map(|next| next.score);
@@ -66,7 +66,7 @@ impl BeamSearch<'_> {
                 room.next.push_without(score, over, all.states(from as usize), slot);
             }
             if let Some(lattice) = &mut self.lattice {
-                lattice.add(from, to, NONE, added);
+                lattice.add(from, to, None, added);
             }
         }
         if let Some(lattice) = &mut self.lattice {
@@ -77,11 +77,11 @@ impl BeamSearch<'_> {
     }
 
     /// Scores a response after which the request stays open.
-    pub(super) fn answer(&mut self, request: u32) {
+    pub(super) fn answer(&mut self, request: RequestId) {
         let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
         self.answered.clear();
         if let Some(lattice) = &mut self.lattice {
-            lattice.begin(NONE);
+            lattice.begin(None);
         }
         for at in 0..self.hypotheses.len() {
             let state = self.hypotheses.states(at)[slot];
@@ -95,7 +95,7 @@ impl BeamSearch<'_> {
             self.answered.set(state, added);
             self.hypotheses.add_score(at, added);
             if let Some(lattice) = &mut self.lattice {
-                lattice.add(at as u32, at as u32, NONE, added);
+                lattice.add(at as u32, at as u32, None, added);
             }
         }
         if let Some(lattice) = &mut self.lattice {

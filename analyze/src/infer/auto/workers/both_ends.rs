@@ -7,6 +7,7 @@ use super::known::HandoffWitness;
 use super::overtaking::{RunRequest, RunRequests};
 use super::run::WorkerRun;
 use crate::infer::auto::in_turn::match_in_fifo;
+use crate::infer::auto::service::RequestId;
 use crate::infer::span::NodeSpan;
 use crate::tuning::auto::workers::{
     MAX_EARLY, MAX_OVERTAKING, MIN_SHOWN, NEAR, REQUESTS_PER_EXCEPTION, SHOWN_SHARE,
@@ -25,11 +26,11 @@ pub(super) struct QueuedRun {
 /// `None` if they cannot be aligned. `witnesses` are requests that hand-offs seem to show.
 pub(super) fn match_runs(
     spans: &[NodeSpan],
-    requests: &[u32],
+    requests: &[RequestId],
     runs: &[WorkerRun],
     witnesses: &[HandoffWitness],
 ) -> Option<Vec<QueuedRun>> {
-    let span = |place: usize| spans[requests[place] as usize];
+    let span = |place: usize| spans[requests[place].index()];
     let mut done: Vec<usize> = (0..runs.len()).collect();
     done.sort_by_key(|run| (runs[*run].end, *run));
     let mut answered: Vec<usize> = (0..requests.len()).collect();
@@ -73,11 +74,11 @@ pub(super) fn match_runs(
 /// of the queues.
 fn apply_witnesses(
     pairs: &mut RunRequests,
-    requests: &[u32],
+    requests: &[RequestId],
     runs: &[WorkerRun],
     witnesses: &[HandoffWitness],
 ) {
-    let place: FxHashMap<u32, usize> = requests.iter().copied().zip(0..).collect();
+    let place: FxHashMap<RequestId, usize> = requests.iter().copied().zip(0..).collect();
     let ended = |pair: &RunRequest| (runs[pair.run].thread, pair.end);
     let mut of_threads: Vec<(u32, i64, usize)> =
         (0..).zip(pairs.pairs()).map(|(at, pair)| (ended(pair).0, ended(pair).1, at)).collect();

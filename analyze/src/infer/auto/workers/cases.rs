@@ -3,6 +3,7 @@
 use super::known::HandoffWitness;
 use super::run::WorkerRun;
 use super::*;
+use crate::infer::call_links::WorkItem;
 use crate::infer::span::NodeSpan;
 
 const US: i64 = 1_000;
@@ -133,13 +134,13 @@ impl PoolScenario {
                 kind: 9,
             });
             service.request_threads.push([READER, answerers[request]]);
-            service.request_calls.push(10_000 + request as u32);
+            service.request_calls.push(WorkItem::request_at(10_000 + request));
         }
         calls.sort_by_key(|(span, ..)| span.begin);
         for (at, (span, thread, _)) in (0..).zip(&calls) {
             service.calls.push(*span);
             service.call_threads.push([*thread; 2]);
-            service.made_calls.push(at);
+            service.made_calls.push(CallId::from_index(at));
         }
         hand_offs.sort_by_key(|hand_off| hand_off.signalled);
         SyntheticPool {
@@ -156,8 +157,9 @@ impl SyntheticPool {
     fn count_attributed(&mut self, hand_offs: &[ServiceHandoff]) -> [usize; 3] {
         let known = self.service.find_workers(hand_offs).len();
         let is = |call: &usize, right: bool| {
-            let found = self.service.attributed_to.get(&(*call as u32));
-            found.is_some_and(|request| (*request == 10_000 + self.truth[*call]) == right)
+            let found = self.service.attributed_to.get(&CallId::from_index(*call));
+            let true_request = WorkItem::request_at(10_000 + self.truth[*call] as usize);
+            found.is_some_and(|request| (*request == true_request) == right)
         };
         let count = |right: bool| (0..self.truth.len()).filter(|call| is(call, right)).count();
         [count(true), count(false), known]
@@ -233,11 +235,13 @@ fn two_of_forty(begins: i64, ends: i64, shown: Option<[u32; 2]>) -> Vec<QueuedRu
         let place = run.thread as usize;
         let request =
             shown.filter(|_| (20..22).contains(&place)).map_or(run.thread, |of| of[place - 20]);
+        let request = RequestId::from_index(request as usize);
         HandoffWitness { thread: run.thread, signalled: run.end + US, request, object: ANSWERS }
     };
     let witnesses: Vec<HandoffWitness> =
         runs.iter().filter(|_| shown.is_some()).map(witness).collect();
-    both_ends::match_runs(&spans, &(0..40).collect::<Vec<u32>>(), &runs, &witnesses).unwrap()
+    let requests: Vec<RequestId> = RequestId::ids().take(40).collect();
+    both_ends::match_runs(&spans, &requests, &runs, &witnesses).unwrap()
 }
 
 #[test]

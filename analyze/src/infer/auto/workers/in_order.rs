@@ -23,18 +23,21 @@ pub(super) enum ReaderBehaviour {
     ActsOnSome,
 }
 
-/// Times in order, each with a thread, a request or a call.
-pub(super) type TimedIds = Vec<(i64, u32)>;
+/// Times in order, each with a thread, or with a request or a call.
+pub(super) type TimedIds<Id = u32> = Vec<(i64, Id)>;
+
+/// The messages of a read, and the acts between it and the next read.
+type ReadWithActs<'a, Item, Act> = (&'a [(i64, Item)], TimedIds<Act>);
 
 /// Pairs the messages that were read, `items` in order, with the acts that `done` returns for a
 /// half-open interval of time. `fits` states whether an act can be for an item, and `reader` how
 /// acts follow reads.
-pub(super) fn pairs(
+pub(super) fn pairs<Item: Copy, Act: Copy>(
     reader: ReaderBehaviour,
-    items: &[(i64, u32)],
-    done: impl Fn(i64, i64) -> TimedIds,
-    fits: impl Fn(u32, (i64, u32)) -> bool,
-) -> Vec<(u32, (i64, u32))> {
+    items: &[(i64, Item)],
+    done: impl Fn(i64, i64) -> TimedIds<Act>,
+    fits: impl Fn(Item, (i64, Act)) -> bool,
+) -> Vec<(Item, (i64, Act))> {
     let mut end = 0;
     // Messages of one system call are a nanosecond apart.
     let reads = items.chunk_by(|one, next| next.0.saturating_sub(one.0) <= 1).map(|read| {
@@ -42,7 +45,7 @@ pub(super) fn pairs(
         let until = items.get(end).map_or(i64::MAX, |(time, _)| *time);
         (read, done(read.first().map_or(until, |(time, _)| *time), until))
     });
-    let reads: Vec<(&[(i64, u32)], TimedIds)> = reads.collect();
+    let reads: Vec<ReadWithActs<'_, Item, Act>> = reads.collect();
     let (mut pairs, mut at) = (Vec::new(), 0);
     while let Some(rest) = reads.get(at..).filter(|rest| !rest.is_empty()) {
         let count = count_agreeing_reads(reader, rest);
@@ -62,11 +65,11 @@ pub(super) fn pairs(
 }
 
 /// The items and acts of a read that are paired in all alignments with the most pairs.
-pub(super) fn align_acts(
-    items: &[(i64, u32)],
-    acts: &[(i64, u32)],
-    fits: impl Fn(u32, (i64, u32)) -> bool,
-) -> Vec<(u32, (i64, u32))> {
+pub(super) fn align_acts<Item: Copy, Act: Copy>(
+    items: &[(i64, Item)],
+    acts: &[(i64, Act)],
+    fits: impl Fn(Item, (i64, Act)) -> bool,
+) -> Vec<(Item, (i64, Act))> {
     if items.len() * acts.len() > MAX_ALIGNED {
         return Vec::new();
     }
@@ -109,7 +112,10 @@ pub(super) fn align_acts(
 
 /// Number of the first reads that together have as many acts as messages, with no more acts after
 /// each but the last of them than the `reader` makes. 0 if no first read agrees.
-fn count_agreeing_reads(reader: ReaderBehaviour, reads: &[(&[(i64, u32)], TimedIds)]) -> usize {
+fn count_agreeing_reads<Item, Act>(
+    reader: ReaderBehaviour,
+    reads: &[ReadWithActs<'_, Item, Act>],
+) -> usize {
     let (mut brought, mut done) = (0, 0);
     for (count, (items, acts)) in (1..=MAX_READS).zip(reads) {
         (brought, done) = (brought + items.len(), done + acts.len());
@@ -128,7 +134,7 @@ fn count_agreeing_reads(reader: ReaderBehaviour, reads: &[(&[(i64, u32)], TimedI
 }
 
 /// The times from `first` on and before `until`.
-pub(super) fn times_within(times: &[(i64, u32)], first: i64, until: i64) -> &[(i64, u32)] {
+pub(super) fn times_within<Id>(times: &[(i64, Id)], first: i64, until: i64) -> &[(i64, Id)] {
     let begin = times.partition_point(|(time, _)| *time < first);
     let end = times.partition_point(|(time, _)| *time < until);
     times.get(begin..end).unwrap_or_default()

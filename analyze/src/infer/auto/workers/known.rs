@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::infer::auto::hand_offs::ServiceHandoff;
-use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service, UNKNOWN_THREAD};
 
 /// The requests of `service` for which the receiving thread signalled an object of a queue between
 /// their receipt and the next one. A queue is an object with which a receiving thread ever woke a
@@ -12,7 +12,7 @@ use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 pub(super) fn handed_over_requests(
     service: &Service,
     hand_offs: &[ServiceHandoff],
-) -> FxHashSet<u32> {
+) -> FxHashSet<RequestId> {
     let receivers: FxHashSet<u32> =
         service.request_threads.iter().map(|[receiver, _]| *receiver).collect();
     let callers: FxHashSet<u32> = service.call_threads.iter().map(|[caller, _]| *caller).collect();
@@ -29,7 +29,7 @@ pub(super) fn handed_over_requests(
         .map(|hand_off| (hand_off.from, hand_off.signalled))
         .collect();
     given.sort_unstable();
-    let mut received: Vec<(u32, i64, u32)> = (0..)
+    let mut received: Vec<(u32, i64, RequestId)> = RequestId::ids()
         .zip(service.requests.iter().zip(&service.request_threads))
         .map(|(request, (span, [receiver, _]))| (*receiver, span.begin, request))
         .collect();
@@ -53,14 +53,14 @@ pub(super) struct HandoffWitness {
     /// The worker.
     pub(super) thread: u32,
     pub(super) signalled: i64,
-    pub(super) request: u32,
+    pub(super) request: RequestId,
     pub(super) object: i64,
 }
 
 /// Witnesses from the hand-offs of calling threads to answering threads.
 pub(super) fn witnesses(service: &Service, hand_offs: &[ServiceHandoff]) -> Vec<HandoffWitness> {
     let callers: FxHashSet<u32> = service.call_threads.iter().map(|[caller, _]| *caller).collect();
-    let mut answers: Vec<(u32, i64, u32)> = (0..)
+    let mut answers: Vec<(u32, i64, RequestId)> = RequestId::ids()
         .zip(service.requests.iter().zip(&service.request_threads))
         .filter(|(_, (span, _))| span.end != OPEN)
         .map(|(request, (span, [_, answerer]))| (*answerer, span.end, request))
@@ -98,7 +98,9 @@ impl PendingHandoffs {
         hand_offs: impl Iterator<Item = &'a ServiceHandoff>,
     ) -> PendingHandoffs {
         let mut ended: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
-        for (call, span) in (0..).zip(&service.calls).filter(|(_, span)| span.end != OPEN) {
+        for (call, span) in
+            MadeCallId::ids().zip(&service.calls).filter(|(_, span)| span.end != OPEN)
+        {
             ended.entry(service.calling_thread(call)).or_default().push(span.end);
         }
         ended.values_mut().for_each(|ends| ends.sort_unstable());

@@ -8,7 +8,7 @@ use super::passed_on;
 use super::run::AttributedCall;
 use super::stretches::worker_windows;
 use crate::infer::auto::hand_offs::ServiceHandoff;
-use crate::infer::auto::service::{NodeSpan, OPEN, Service};
+use crate::infer::auto::service::{NodeSpan, OPEN, RequestId, Service};
 use crate::tuning::auto::workers::{
     MAX_EXCEPTIONS, MAX_FIRST, MAX_OUTSIDE, MIN_BEGUN, MIN_FIRST_RUNS, MIN_REQUESTS,
 };
@@ -19,7 +19,7 @@ use crate::tuning::auto::workers::{
 pub(super) fn find_worker_replies(
     service: &Service,
     hand_offs: &[ServiceHandoff],
-    given: &FxHashSet<u32>,
+    given: &FxHashSet<RequestId>,
 ) -> Option<Vec<AttributedCall>> {
     let mut windows = worker_windows(service);
     let mut found = passed_on::find_delegated_calls(service, &mut windows, hand_offs);
@@ -28,11 +28,11 @@ pub(super) fn find_worker_replies(
     for window in windows {
         let Some(request) = window.answer else { continue };
         answers += 1;
-        let kinds = window.calls.iter().map(|call| service.calls[*call as usize].kind);
+        let kinds = window.calls.iter().map(|call| service.calls[call.index()].kind);
         beginnings.note(window.is_first, kinds);
-        let NodeSpan { begin: received, end: answered, .. } = service.requests[request as usize];
+        let NodeSpan { begin: received, end: answered, .. } = service.requests[request.index()];
         for call in window.calls {
-            let span = service.calls[call as usize];
+            let span = service.calls[call.index()];
             let is_cut = span.end != OPEN && span.end > answered && !service.is_unsure(call);
             if span.begin >= received && !is_cut {
                 let is_recorded = given.contains(&request);

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::run::{AttributedCall, WorkerRun};
 use super::stretches::WorkerWindow;
 use crate::infer::auto::hand_offs::ServiceHandoff;
-use crate::infer::auto::service::{OPEN, Service};
+use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service};
 use crate::tuning::auto::workers::passed_on::{MAX_ODD, MIN_USUAL, RIVALS_SHARE};
 use signals::WorkerSignals;
 
@@ -71,7 +71,7 @@ fn plans(service: &Service, windows: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
     for window in windows {
         let Some(request) = window.answer else { continue };
-        let kind = service.requests[request as usize].kind;
+        let kind = service.requests[request.index()].kind;
         *seen.entry(kind).or_default().entry(kinds(service, &window.calls)).or_default() += 1;
     }
     let usual = |(kind, seen): (u32, FxHashMap<Vec<u32>, usize>)| {
@@ -83,8 +83,8 @@ fn plans(service: &Service, windows: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>
     seen.into_iter().filter_map(usual).collect()
 }
 
-fn kinds(service: &Service, calls: &[u32]) -> Vec<u32> {
-    calls.iter().map(|call| service.calls[*call as usize].kind).collect()
+fn kinds(service: &Service, calls: &[MadeCallId]) -> Vec<u32> {
+    calls.iter().map(|call| service.calls[call.index()].kind).collect()
 }
 
 /// The kinds of the requests with calls before the calls of the own response, in their order, and
@@ -95,7 +95,7 @@ fn cut(
     window: &WorkerWindow,
 ) -> Vec<(u32, usize)> {
     let kinds = kinds(service, &window.calls);
-    let own = window.answer.and_then(|of| plans.get(&service.requests[of as usize].kind));
+    let own = window.answer.and_then(|of| plans.get(&service.requests[of.index()].kind));
     let Some(mut rest) = kinds.strip_suffix(own.map_or(&[][..], Vec::as_slice)) else {
         return Vec::new();
     };
@@ -117,8 +117,8 @@ fn cut(
     }
 }
 
-fn run(service: &Service, thread: u32, calls: Vec<u32>) -> WorkerRun {
-    let spans = || calls.iter().map(|call| service.calls[*call as usize]);
+fn run(service: &Service, thread: u32, calls: Vec<MadeCallId>) -> WorkerRun {
+    let spans = || calls.iter().map(|call| service.calls[call.index()]);
     let begin = spans().map(|span| span.begin).min().unwrap_or(OPEN);
     let ends = spans().filter(|span| span.end != OPEN).map(|span| span.end);
     let end = ends.max().unwrap_or(begin);
@@ -126,10 +126,13 @@ fn run(service: &Service, thread: u32, calls: Vec<u32>) -> WorkerRun {
 }
 
 /// The requests that were answered by no worker of `windows`, by kind.
-fn answered_by_others(service: &Service, windows: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>> {
-    let own: FxHashSet<u32> = windows.iter().filter_map(|window| window.answer).collect();
-    let mut others: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-    for (request, span) in (0..).zip(&service.requests) {
+fn answered_by_others(
+    service: &Service,
+    windows: &[WorkerWindow],
+) -> FxHashMap<u32, Vec<RequestId>> {
+    let own: FxHashSet<RequestId> = windows.iter().filter_map(|window| window.answer).collect();
+    let mut others: FxHashMap<u32, Vec<RequestId>> = FxHashMap::default();
+    for (request, span) in RequestId::ids().zip(&service.requests) {
         if span.end != OPEN && !own.contains(&request) {
             others.entry(span.kind).or_default().push(request);
         }
@@ -142,11 +145,11 @@ fn answered_by_others(service: &Service, windows: &[WorkerWindow]) -> FxHashMap<
 fn match_in_fifo(
     service: &Service,
     runs: Vec<WorkerRun>,
-    mut requests: Vec<u32>,
+    mut requests: Vec<RequestId>,
 ) -> Vec<AttributedCall> {
-    requests.sort_by_key(|request| (service.requests[*request as usize].end, *request));
-    let span = |request: &u32| service.requests[*request as usize];
-    let can_be = |request: &u32, run: &WorkerRun| {
+    requests.sort_by_key(|request| (service.requests[request.index()].end, *request));
+    let span = |request: &RequestId| service.requests[request.index()];
+    let can_be = |request: &RequestId, run: &WorkerRun| {
         let span = span(request);
         span.begin <= run.begin && run.end <= span.end
     };
@@ -169,7 +172,8 @@ fn match_in_fifo(
         let rival = rival.map(|rival| (rival, RIVALS_SHARE));
         before = Some(request);
         is_left[place] = false;
-        let of = |call: &u32| AttributedCall { call: *call, request, rival, is_recorded: false };
+        let of =
+            |call: &MadeCallId| AttributedCall { call: *call, request, rival, is_recorded: false };
         found.extend(run.calls.iter().map(of));
     }
     found

@@ -18,7 +18,7 @@ const RESERVE: (u32, &[u32]) = (9, &[2, 3]);
 const SETUP: u32 = 7;
 
 /// A piece of work: its request, its calls, and whether another thread answers.
-struct WorkItem {
+struct PieceOfWork {
     kind: u32,
     calls: Vec<u32>,
     is_delegated: bool,
@@ -30,14 +30,15 @@ struct WorkItem {
 /// after its calls, and once more after its response.
 fn served(
     rounds: i64,
-    work: impl Fn(i64, u32) -> WorkItem,
+    work: impl Fn(i64, u32) -> PieceOfWork,
 ) -> (Service, Vec<ServiceHandoff>, Vec<u32>) {
     let mut service = Service { window: 1000 * MS, ..Service::default() };
     let mut hand_offs = Vec::new();
     let mut calls: Vec<(NodeSpan, u32, u32)> = Vec::new();
     for round in 0..rounds {
         for worker in 0..4_u32 {
-            let WorkItem { kind, calls: kinds, is_delegated: is_passed_on } = work(round, worker);
+            let PieceOfWork { kind, calls: kinds, is_delegated: is_passed_on } =
+                work(round, worker);
             let (thread, request) = (WORKERS + worker, service.requests.len() as u32);
             let base = (100 * round + i64::from(worker)) * MS;
             let mut at = base;
@@ -66,13 +67,13 @@ fn served(
     (service, hand_offs, calls.into_iter().map(|(.., request)| request).collect())
 }
 
-fn of_kind((kind, calls): (u32, &[u32]), is_passed_on: bool) -> WorkItem {
-    WorkItem { kind, calls: calls.to_vec(), is_delegated: is_passed_on }
+fn of_kind((kind, calls): (u32, &[u32]), is_passed_on: bool) -> PieceOfWork {
+    PieceOfWork { kind, calls: calls.to_vec(), is_delegated: is_passed_on }
 }
 
 /// Looks by two workers and reservations by the others. One item of every second round is
 /// delegated, and in every sixth round another one of the same kind.
-fn usual(round: i64, worker: u32) -> WorkItem {
+fn usual(round: i64, worker: u32) -> PieceOfWork {
     let chosen = round / 2 % 4;
     let is_chosen =
         i64::from(worker) == chosen || round % 6 == 0 && i64::from(worker) == (chosen + 2) % 4;
@@ -82,7 +83,8 @@ fn usual(round: i64, worker: u32) -> WorkItem {
 
 /// Number of calls attributed to the right request, to a wrong one, and with a rival.
 fn counted(found: &[AttributedCall], truth: &[u32]) -> [usize; 3] {
-    let is_right = |found: &&AttributedCall| truth[found.call as usize] == found.request;
+    let is_right =
+        |found: &&AttributedCall| truth[found.call.index()] as usize == found.request.index();
     let right = found.iter().filter(is_right).count();
     let rivals = found.iter().filter(|found| found.rival.is_some()).count();
     [right, found.len() - right, rivals]
@@ -129,7 +131,7 @@ fn varying_work_is_not_cut() {
     let begins_alike = |round: i64, worker: u32| {
         let work = usual(round, worker);
         let calls = if work.kind == LOOK.0 { vec![1] } else { vec![1, 2] };
-        WorkItem { calls, ..work }
+        PieceOfWork { calls, ..work }
     };
     let (service, ..) = served(24, begins_alike);
     assert!(worker_replies(&service, &[]).is_none());

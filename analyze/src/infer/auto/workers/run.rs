@@ -1,5 +1,7 @@
 //! Worker run: the calls of a worker for one request.
 
+use crate::infer::auto::service::{MadeCallId, RequestId};
+
 /// The calls that a worker made for one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WorkerRun {
@@ -14,16 +16,16 @@ pub(super) struct WorkerRun {
     /// signal, so that the request may be answered before this time.
     pub(super) end: i64,
     /// The calls, in the order of time. Empty if the work needs none.
-    pub(super) calls: Vec<u32>,
+    pub(super) calls: Vec<MadeCallId>,
 }
 
 /// A call with its request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AttributedCall {
-    pub(super) call: u32,
-    pub(super) request: u32,
+    pub(super) call: MadeCallId,
+    pub(super) request: RequestId,
     /// The alternative request, with its probability.
-    pub(super) rival: Option<(u32, f64)>,
+    pub(super) rival: Option<(RequestId, f64)>,
     /// Whether a hand-off of its work was recorded.
     pub(super) is_recorded: bool,
 }

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::run::WorkerRun;
 use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::observe::CONNECTING;
-use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::auto::service::{MadeCallId, OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{
     MAX_EXCEPTIONS, MAX_OBJECTS, MAX_OUTSIDE, REQUESTS_PER_EXCEPTION,
 };
@@ -15,11 +15,11 @@ type SignalTimes = Vec<(usize, i64)>;
 
 /// The calls of each thread that neither receives nor answers requests, in the order of time, if
 /// nearly all calls are made by these threads.
-pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<u32>)>> {
+pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<MadeCallId>)>> {
     let others: FxHashSet<u32> = service.request_threads.iter().flatten().copied().collect();
-    let mut of_threads: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    let mut of_threads: FxHashMap<u32, Vec<MadeCallId>> = FxHashMap::default();
     let mut count = 0;
-    for call in 0..service.calls.len() as u32 {
+    for call in service.call_ids() {
         let thread = service.calling_thread(call);
         if thread != UNKNOWN_THREAD && !others.contains(&thread) {
             of_threads.entry(thread).or_default().push(call);
@@ -30,7 +30,7 @@ pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<u32>)>> {
     if count == 0 || outside as f64 > MAX_OUTSIDE * service.calls.len() as f64 {
         return None;
     }
-    let mut workers: Vec<(u32, Vec<u32>)> = of_threads.into_iter().collect();
+    let mut workers: Vec<(u32, Vec<MadeCallId>)> = of_threads.into_iter().collect();
     workers.sort_unstable();
     Some(workers)
 }
@@ -39,7 +39,7 @@ pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<u32>)>> {
 /// first; and for each whether the ends of runs are recorded.
 pub(super) fn split_runs(
     service: &Service,
-    workers: &[(u32, Vec<u32>)],
+    workers: &[(u32, Vec<MadeCallId>)],
     hand_offs: &[ServiceHandoff],
     requests: usize,
 ) -> Vec<(Vec<WorkerRun>, bool)> {
@@ -53,11 +53,12 @@ fn is_one_each(count: usize, requests: usize) -> bool {
     REQUESTS_PER_EXCEPTION * count.abs_diff(requests) <= requests
 }
 
-/// Runs that end, or begin, with a signal of the worker at an object: it passes its work to the
-/// next thread, or signals that there is space in the queue from which it took the work.
+/// Runs whose boundaries are the signals of the worker at an object. A run ends with the signal if
+/// the worker passes its work to the next thread, and begins with it if the worker signals that
+/// there is space in the queue from which it took the work.
 fn by_signals(
     service: &Service,
-    workers: &[(u32, Vec<u32>)],
+    workers: &[(u32, Vec<MadeCallId>)],
     hand_offs: &[ServiceHandoff],
     requests: usize,
 ) -> Vec<Vec<WorkerRun>> {
@@ -87,10 +88,10 @@ fn by_signals(
 /// The runs between signals of each worker; `None` if calls are open across them.
 fn cut(
     service: &Service,
-    workers: &[(u32, Vec<u32>)],
+    workers: &[(u32, Vec<MadeCallId>)],
     signals: &[(usize, i64)],
 ) -> Option<Vec<WorkerRun>> {
-    let begins = |call: &u32| service.calls[*call as usize].begin;
+    let begins = |call: &MadeCallId| service.calls[call.index()].begin;
     let signals_of = |worker: usize| {
         let first = signals.partition_point(|(of, _)| *of < worker);
         let rest = &signals[first..];
@@ -98,8 +99,8 @@ fn cut(
     };
     // If most workers signal before their first call, they signal when they take work; otherwise
     // when they have done it.
-    let is_first = |(worker, (_, calls)): (usize, &(u32, Vec<u32>))| {
-        let asks = calls.iter().find(|call| service.calls[**call as usize].kind < CONNECTING);
+    let is_first = |(worker, (_, calls)): (usize, &(u32, Vec<MadeCallId>))| {
+        let asks = calls.iter().find(|call| service.calls[call.index()].kind < CONNECTING);
         let signal = signals_of(worker).first();
         signal.zip(asks).is_some_and(|((_, signal), call)| *signal < begins(call))
     };
@@ -140,14 +141,14 @@ fn cut(
 }
 
 /// Returns whether a call continues after that time.
-fn is_cut(service: &Service, call: u32, until: i64) -> bool {
-    let span = service.calls[call as usize];
+fn is_cut(service: &Service, call: MadeCallId, until: i64) -> bool {
+    let span = service.calls[call.index()];
     span.end != OPEN && span.end > until && !service.is_unsure(call)
 }
 
 /// A run of these calls. Making a connection does not show that there was work.
-fn run(service: &Service, thread: u32, calls: &[u32]) -> WorkerRun {
-    let spans = || calls.iter().map(|call| service.calls[*call as usize]);
+fn run(service: &Service, thread: u32, calls: &[MadeCallId]) -> WorkerRun {
+    let spans = || calls.iter().map(|call| service.calls[call.index()]);
     let asked = spans().find(|span| span.kind < CONNECTING).or(spans().next());
     let end = spans().map(|span| if span.end == OPEN { span.begin } else { span.end }).max();
     let end = end.unwrap_or(i64::MIN);
@@ -164,10 +165,10 @@ fn run(service: &Service, thread: u32, calls: &[u32]) -> WorkerRun {
 /// the one with which most workers begin.
 fn by_kinds(
     service: &Service,
-    workers: &[(u32, Vec<u32>)],
+    workers: &[(u32, Vec<MadeCallId>)],
     requests: usize,
 ) -> Option<Vec<WorkerRun>> {
-    let kind = |call: &u32| service.calls[*call as usize].kind;
+    let kind = |call: &MadeCallId| service.calls[call.index()].kind;
     let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
     for call in workers.iter().flat_map(|(_, calls)| calls) {
         *counts.entry(kind(call)).or_default() += 1;
@@ -187,7 +188,7 @@ fn by_kinds(
         for (at, place) in places.iter().enumerate() {
             let next = places.get(at + 1);
             let own = &calls[*place..next.map_or(calls.len(), |next| *next)];
-            let until = next.map_or(i64::MAX, |next| service.calls[calls[*next] as usize].begin);
+            let until = next.map_or(i64::MAX, |next| service.calls[calls[*next].index()].begin);
             all += own.len();
             broken += own.iter().filter(|call| is_cut(service, **call, until)).count();
             runs.push(run(service, *thread, own));

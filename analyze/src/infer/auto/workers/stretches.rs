@@ -2,23 +2,23 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service, UNKNOWN_THREAD};
 
 /// An action of a thread; ordered if the times are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ThreadStep {
-    Call(u32),
-    Answer(u32),
+    Call(MadeCallId),
+    Answer(RequestId),
 }
 
 /// The calls of a worker up to one of its responses.
 pub(super) struct WorkerWindow {
     pub(super) thread: u32,
     /// The calls, in the order of time.
-    pub(super) calls: Vec<u32>,
+    pub(super) calls: Vec<MadeCallId>,
     /// The request that the worker answers at the end of the window. `None` after its last
     /// response.
-    pub(super) answer: Option<u32>,
+    pub(super) answer: Option<RequestId>,
     /// Whether the window is the worker's first.
     pub(super) is_first: bool,
 }
@@ -27,15 +27,15 @@ pub(super) struct WorkerWindow {
 pub(super) fn worker_windows(service: &Service) -> Vec<WorkerWindow> {
     let mut steps: FxHashMap<u32, Vec<(i64, ThreadStep)>> = FxHashMap::default();
     let mut receivers: FxHashSet<u32> = FxHashSet::default();
-    for (request, [receiver, answerer]) in (0..).zip(&service.request_threads) {
+    for (request, [receiver, answerer]) in RequestId::ids().zip(&service.request_threads) {
         receivers.insert(*receiver);
-        let end = service.requests[request as usize].end;
+        let end = service.requests[request.index()].end;
         if end != OPEN && *answerer != UNKNOWN_THREAD {
             steps.entry(*answerer).or_default().push((end, ThreadStep::Answer(request)));
         }
     }
-    for call in 0..service.calls.len() as u32 {
-        let begin = service.calls[call as usize].begin;
+    for call in service.call_ids() {
+        let begin = service.calls[call.index()].begin;
         steps
             .entry(service.calling_thread(call))
             .or_default()

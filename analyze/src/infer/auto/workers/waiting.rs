@@ -25,8 +25,8 @@ use rustc_hash::FxHashMap;
 
 use super::run::AttributedCall;
 use crate::infer::auto::hand_offs::ServiceHandoff;
-use crate::infer::auto::service::{OPEN, Service};
-use crate::infer::auto::{NONE, holders, strict};
+use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service};
+use crate::infer::auto::{holders, strict};
 use crate::tuning::auto::workers::waiting::{
     FIRST_RIVALS_SHARE, MAX_MISSING, MAX_WRONG, RIVALS_SHARE,
 };
@@ -43,7 +43,7 @@ pub(super) fn find_delegated_writes(
     let mut held = holders::bound_requests(service);
     // A thread may write a call of its own and one of another thread together; then all calls have
     // a bound request.
-    let is_shared = || held.contains(&NONE) || !service.shared_writes.is_empty();
+    let is_shared = || held.contains(&None) || !service.shared_writes.is_empty();
     if hand_offs.is_empty() || held.is_empty() || !is_shared() {
         return None;
     }
@@ -54,9 +54,9 @@ pub(super) fn find_delegated_writes(
         &mut held,
         resumed::woken_requests(service, &threads, &acts, hand_offs),
     );
-    let mut written: Vec<u32> =
-        (0..).zip(&held).filter(|(_, request)| **request == NONE).map(|(call, _)| call).collect();
-    let is_answered = |call: &u32| service.calls[*call as usize].end != OPEN;
+    let unbound = MadeCallId::ids().zip(&held).filter(|(_, request)| request.is_none());
+    let mut written: Vec<MadeCallId> = unbound.map(|(call, _)| call).collect();
+    let is_answered = |call: &MadeCallId| service.calls[call.index()].end != OPEN;
     written.retain(|call| is_answered(call) && !service.is_unsure(*call));
     if written.is_empty() {
         return None;
@@ -65,7 +65,7 @@ pub(super) fn find_delegated_writes(
     if requests.missing_count() as f64 > MAX_MISSING * written.len() as f64 {
         return None;
     }
-    written.sort_by_key(|call| (service.calls[*call as usize].begin, *call));
+    written.sort_by_key(|call| (service.calls[call.index()].begin, *call));
     let mut waiting = DelegatedWrites { service, acts, threads, requests, found: Vec::new() };
     let rest = waiting.assign_by_wake_ups(written, &wake_ups);
     waiting.assign_longest_waiting(rest);
@@ -74,8 +74,8 @@ pub(super) fn find_delegated_writes(
 
 /// Requests that were woken by the responses of calls, and how reliable they are.
 struct ResponseWakeUps {
-    /// The request of each call according to wake-ups; [`NONE`] if they do not show it.
-    requests: Vec<u32>,
+    /// The request of each call according to wake-ups; `None` if they do not show it.
+    requests: Vec<Option<RequestId>>,
     /// Probability that this request is wrong.
     wrong: f64,
 }
@@ -84,18 +84,22 @@ impl ResponseWakeUps {
     /// Compares the requests of `resumed` with those in `held`. If one write sent several calls,
     /// the writer may have been bound to the request of one only; the calls for which wake-ups show
     /// another request are removed from `held`.
-    fn from_resumed(service: &Service, held: &mut [u32], resumed: Vec<u32>) -> ResponseWakeUps {
+    fn from_resumed(
+        service: &Service,
+        held: &mut [Option<RequestId>],
+        resumed: Vec<Option<RequestId>>,
+    ) -> ResponseWakeUps {
         let both =
-            || held.iter().zip(&resumed).filter(|(of, woken)| ![**of, **woken].contains(&NONE));
+            || held.iter().zip(&resumed).filter(|(of, woken)| of.is_some() && woken.is_some());
         let (all, agreeing) = (both().count(), both().filter(|(of, woken)| of == woken).count());
         let wrong = (all - agreeing + 1) as f64 / (all + 1) as f64;
         if wrong > MAX_WRONG {
-            return ResponseWakeUps { requests: vec![NONE; resumed.len()], wrong };
+            return ResponseWakeUps { requests: vec![None; resumed.len()], wrong };
         }
-        for (call, (held, woken)) in (0_u32..).zip(held.iter_mut().zip(&resumed)) {
-            let is_other = *woken != NONE && *held != NONE && woken != held;
-            if is_other && service.shared_write(service.calls[call as usize].begin).is_some() {
-                *held = NONE;
+        for (call, (held, woken)) in MadeCallId::ids().zip(held.iter_mut().zip(&resumed)) {
+            let is_other = woken.is_some() && held.is_some() && woken != held;
+            if is_other && service.shared_write(service.calls[call.index()].begin).is_some() {
+                *held = None;
             }
         }
         ResponseWakeUps { requests: resumed, wrong }
@@ -114,34 +118,39 @@ struct DelegatedWrites<'a> {
 impl DelegatedWrites<'_> {
     /// The requests that can have made a call, with the place of the call in each. The
     /// longest-waiting one comes first.
-    fn possible_requests(&self, call: u32) -> Vec<(u32, usize)> {
-        let begin = self.service.calls[call as usize].begin;
-        let candidate = |(thread, request): (u32, u32)| {
+    fn possible_requests(&self, call: MadeCallId) -> Vec<(RequestId, usize)> {
+        let begin = self.service.calls[call.index()].begin;
+        let candidate = |(thread, request): (u32, RequestId)| {
             let place = self.requests.place(self.service, request, call)?;
             Some((self.acts.waits_since(thread, self.service, call)?, request, place))
         };
-        let mut candidates: Vec<(i64, u32, usize)> =
+        let mut candidates: Vec<(i64, RequestId, usize)> =
             self.threads.bound_threads(begin).filter_map(candidate).collect();
         candidates.sort_unstable();
         candidates.into_iter().map(|(_, request, place)| (request, place)).collect()
     }
 
     /// Assigns the calls with responses that wake a request to that request. Returns the others.
-    fn assign_by_wake_ups(&mut self, calls: Vec<u32>, wake_ups: &ResponseWakeUps) -> Vec<u32> {
+    fn assign_by_wake_ups(
+        &mut self,
+        calls: Vec<MadeCallId>,
+        wake_ups: &ResponseWakeUps,
+    ) -> Vec<MadeCallId> {
         let candidates: Vec<_> = calls.iter().map(|call| self.possible_requests(*call)).collect();
         let mut rest = Vec::new();
         for (call, candidates) in calls.into_iter().zip(candidates) {
-            let of = wake_ups.requests[call as usize];
-            let Some(place) = candidates.iter().find(|(request, _)| *request == of) else {
+            let of = wake_ups.requests[call.index()];
+            let place = candidates.iter().find(|(request, _)| Some(*request) == of);
+            let Some((of, place)) = place.copied() else {
                 rest.push(call);
                 continue;
             };
-            let place = &mut self.requests.of[of as usize][place.1].1;
-            if *place != NONE {
+            let place = &mut self.requests.of[of.index()][place].1;
+            if place.is_some() {
                 rest.push(call);
                 continue;
             }
-            *place = call;
+            *place = Some(call);
             let rival = candidates.iter().map(|(request, _)| *request).find(|other| *other != of);
             let rival = rival.map(|rival| (rival, wake_ups.wrong));
             self.found.push(AttributedCall { call, request: of, rival, is_recorded: false });
@@ -150,19 +159,19 @@ impl DelegatedWrites<'_> {
     }
 
     /// Assigns calls, in the order in which they were written, to the longest-waiting requests.
-    fn assign_longest_waiting(&mut self, calls: Vec<u32>) {
+    fn assign_longest_waiting(&mut self, calls: Vec<MadeCallId>) {
         let answered = first_answers(self.service);
         // Calls that may be exchanged with later ones, each with its request and place.
-        let mut doubted: Vec<(u32, usize, u32)> = Vec::new();
+        let mut doubted: Vec<(RequestId, usize, MadeCallId)> = Vec::new();
         for call in calls {
             let candidates = self.possible_requests(call);
             let Some((request, place)) = candidates.first().copied() else { continue };
-            let begin = self.service.calls[call as usize].begin;
-            let is_first = answered.get(call as usize).is_some_and(|answered| begin < *answered);
+            let begin = self.service.calls[call.index()].begin;
+            let is_first = answered.get(call.index()).is_some_and(|answered| begin < *answered);
             let share = if is_first { FIRST_RIVALS_SHARE } else { RIVALS_SHARE };
             let next = candidates.get(1).map(|(request, _)| *request);
             let rival = next.or_else(|| self.exchangeable_request(call, &doubted));
-            self.requests.of[request as usize][place].1 = call;
+            self.requests.of[request.index()][place].1 = Some(call);
             if rival.is_some() {
                 doubted.push((request, place, call));
             }
@@ -172,11 +181,15 @@ impl DelegatedWrites<'_> {
     }
 
     /// The last of these requests that could have made a call instead of its assigned one.
-    fn exchangeable_request(&mut self, call: u32, doubted: &[(u32, usize, u32)]) -> Option<u32> {
+    fn exchangeable_request(
+        &mut self,
+        call: MadeCallId,
+        doubted: &[(RequestId, usize, MadeCallId)],
+    ) -> Option<RequestId> {
         doubted.iter().rev().find_map(|(request, place, given)| {
-            self.requests.of[*request as usize][*place].1 = NONE;
+            self.requests.of[request.index()][*place].1 = None;
             let candidates = self.possible_requests(call);
-            self.requests.of[*request as usize][*place].1 = *given;
+            self.requests.of[request.index()][*place].1 = Some(*given);
             candidates.iter().map(|(request, _)| *request).find(|other| other == request)
         })
     }
@@ -186,12 +199,12 @@ impl DelegatedWrites<'_> {
 /// is known.
 fn first_answers(service: &Service) -> Vec<i64> {
     // The first call on the connection of each call.
-    let mut first: Vec<u32> = Vec::new();
-    let mut answered: FxHashMap<u32, i64> = FxHashMap::default();
-    for (call, before) in (0..).zip(&service.call_before) {
-        let of = first.get(*before as usize).copied().unwrap_or(call);
+    let mut first: Vec<MadeCallId> = Vec::new();
+    let mut answered: FxHashMap<MadeCallId, i64> = FxHashMap::default();
+    for (call, before) in MadeCallId::ids().zip(&service.call_before) {
+        let of = before.and_then(|before| first.get(before.index()).copied()).unwrap_or(call);
         first.push(of);
-        let end = service.calls[call as usize].end;
+        let end = service.calls[call.index()].end;
         answered.entry(of).and_modify(|first| *first = end.min(*first)).or_insert(end);
     }
     first.iter().map(|of| answered.get(of).copied().unwrap_or(OPEN)).collect()

@@ -43,20 +43,20 @@ fn signal(from: u32, signalled: i64, object: i64) -> ServiceHandoff {
 
 /// The calls of kind 2 of two threads in the last round, written together by another thread when
 /// the later one was due, that of the second thread first.
-fn written_by_another(service: &mut Service) -> [u32; 2] {
-    let all = service.calls.len() as u32;
-    let [first, second] = [all - 5, all - 3];
-    let begin = service.calls[second as usize].begin;
+fn written_by_another(service: &mut Service) -> [MadeCallId; 2] {
+    let all = service.calls.len();
+    let [first, second] = [all - 5, all - 3].map(MadeCallId::from_index);
+    let begin = service.calls[second.index()].begin;
     for (call, later, end) in [(first, 0, 30), (second, 1, 31)] {
-        let span = &mut service.calls[call as usize];
+        let span = &mut service.calls[call.index()];
         (span.begin, span.end) = (begin + later, begin + end * MS);
-        service.call_threads[call as usize] = [WRITER; 2];
+        service.call_threads[call.index()] = [WRITER; 2];
     }
     [first, second]
 }
 
 /// The request that a call was assigned to, and the alternative one.
-fn request(found: &[AttributedCall], call: u32) -> Option<(u32, Option<u32>)> {
+fn request(found: &[AttributedCall], call: MadeCallId) -> Option<(RequestId, Option<RequestId>)> {
     let found = found.iter().find(|found| found.call == call)?;
     Some((found.request, found.rival.map(|(request, _)| request)))
 }
@@ -66,7 +66,7 @@ fn the_longest_waiting_thread_has_the_first_delegated_write() {
     let (mut service, mut hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
     // The requests of the last round, by their threads.
-    let [first, second] = [57, 58];
+    let [first, second] = [57, 58].map(RequestId::from_index);
     let found = find_delegated_writes(&service, &hand_offs).unwrap();
     // Both threads wait: since 47 and 48 ms.
     assert_eq!(request(&found, one), Some((first, Some(second))));
@@ -81,7 +81,7 @@ fn the_longest_waiting_thread_has_the_first_delegated_write() {
 fn a_thread_that_acts_meanwhile_does_not_wait() {
     let (mut service, mut hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
-    let [first, second] = [57, 58];
+    let [first, second] = [57, 58].map(RequestId::from_index);
     hand_offs.push(signal(0, (100 * 19 + 60) * MS, LOCK));
     let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((second, None)));
@@ -102,18 +102,21 @@ fn a_call_has_its_place_among_the_known_ones() {
     let mut service = Service::default();
     service.requests.push(NodeSpan { begin: 0, end: 100, kind: 9 });
     service.calls = spans.map(|(begin, end, kind)| NodeSpan { begin, end, kind }).to_vec();
-    let place = |service: &Service, calls: &[(u32, u32)], call: u32| {
-        PlannedCalls { of: vec![calls.to_vec()] }.place(service, 0, call)
+    let place = |service: &Service, calls: &[(u32, Option<usize>)], call: usize| {
+        let known = |of: Option<usize>| of.map(MadeCallId::from_index);
+        let calls = calls.iter().map(|(kind, call)| (*kind, known(*call))).collect();
+        let request = RequestId::from_index(0);
+        PlannedCalls { of: vec![calls] }.place(service, request, MadeCallId::from_index(call))
     };
-    let calls = [(1, 0), (2, NONE), (3, 1)];
+    let calls = [(1, Some(0)), (2, None), (3, Some(1))];
     assert_eq!(place(&service, &calls, 2), Some(1));
     // One begins before the previous call is answered, one ends after the next one is made, and the
     // call of the last one's kind is known.
     assert_eq!([3, 4, 5].map(|call| place(&service, &calls, call)), [None; 3]);
     // Of two of one kind it is the missing one.
     service.calls.iter_mut().for_each(|call| call.kind = 1);
-    assert_eq!(place(&service, &[(1, 0), (1, NONE)], 2), Some(1));
-    assert_eq!(place(&service, &[(1, NONE), (1, 1)], 2), Some(0));
+    assert_eq!(place(&service, &[(1, Some(0)), (1, None)], 2), Some(1));
+    assert_eq!(place(&service, &[(1, None), (1, Some(1))], 2), Some(0));
 }
 
 #[test]
@@ -131,18 +134,18 @@ fn calls_sent_before_the_first_response_are_ambiguous() {
     };
     assert_eq!(shares(&service), [RIVALS_SHARE; 2]);
     // Both calls are the first ones of a connection; all other calls go over another one.
-    service.call_before =
-        (0..service.calls.len() as u32).map(|call| call.wrapping_sub(1)).collect();
-    service.call_before[one as usize] = NONE;
-    service.call_before[other as usize] = one;
-    service.call_before[other as usize - 1] = one - 1;
-    service.call_before[other as usize + 1] = other - 1;
+    let before = |call: usize| call.checked_sub(1).map(MadeCallId::from_index);
+    service.call_before = (0..service.calls.len()).map(before).collect();
+    service.call_before[one.index()] = None;
+    service.call_before[other.index()] = Some(one);
+    service.call_before[other.index() - 1] = before(one.index());
+    service.call_before[other.index() + 1] = before(other.index());
     assert_eq!(shares(&service), [FIRST_RIVALS_SHARE; 2]);
 }
 
 /// A wake-up of a thread of the last round, `after` microseconds after a call's response.
-fn wake(service: &Service, thread: u32, call: u32, after: i64) -> ServiceHandoff {
-    let signalled = service.calls[call as usize].end + 1000 * after;
+fn wake(service: &Service, thread: u32, call: MadeCallId, after: i64) -> ServiceHandoff {
+    let signalled = service.calls[call.index()].end + 1000 * after;
     ServiceHandoff { to: thread, ..signal(WRITER, signalled, WAKE) }
 }
 
@@ -150,7 +153,7 @@ fn wake(service: &Service, thread: u32, call: u32, after: i64) -> ServiceHandoff
 fn the_thread_that_a_response_resumes_has_the_call() {
     let (mut service, mut hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
-    let [first, second] = [57, 58];
+    let [first, second] = [57, 58].map(RequestId::from_index);
     // The first waits longest, but is woken last.
     hand_offs.push(wake(&service, 1, one, 30));
     hand_offs.push(wake(&service, 0, other, 30));
@@ -163,7 +166,7 @@ fn the_thread_that_a_response_resumes_has_the_call() {
     // A thread that is woken again before it acts was woken for another reason before. Passing the
     // lock is no evidence of responses.
     hand_offs.push(wake(&service, 0, one, 10));
-    let passed_on = signal(2, service.calls[other as usize].end + 2 * MS, LOCK);
+    let passed_on = signal(2, service.calls[other.index()].end + 2 * MS, LOCK);
     hand_offs.push(ServiceHandoff { to: 0, ..passed_on });
     let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((second, Some(first))));
@@ -171,8 +174,8 @@ fn the_thread_that_a_response_resumes_has_the_call() {
     let wrong = found.iter().map(|found| found.rival.unwrap().1);
     assert_eq!(wrong.collect::<Vec<_>>(), [1.0 / 119.0; 2]);
     // Two responses of one read are in the order of the wake-ups.
-    let end = service.calls[one as usize].end;
-    service.calls[other as usize].end = end + 1;
+    let end = service.calls[one.index()].end;
+    service.calls[other.index()].end = end + 1;
     for (threads, requests) in [([1, 0], [second, first]), ([0, 1], [first, second])] {
         let of_read = threads.into_iter().zip([30, 40]);
         hand_offs.retain(|hand_off| hand_off.object != WAKE);
@@ -190,12 +193,12 @@ fn wake_ups_that_contradict_known_calls_are_no_evidence() {
     hand_offs.push(wake(&service, 1, one, 30));
     hand_offs.push(wake(&service, 0, other, 30));
     // All other responses are read by one thread, which wakes a thread other than the caller.
-    for call in 0..one {
-        let thread = service.call_threads[call as usize][0];
-        service.call_threads[call as usize][1] = WRITER;
+    for call in MadeCallId::ids().take(one.index()) {
+        let thread = service.call_threads[call.index()][0];
+        service.call_threads[call.index()][1] = WRITER;
         hand_offs.push(wake(&service, (thread + 1) % 3, call, 30));
     }
-    let [first, second] = [57, 58];
+    let [first, second] = [57, 58].map(RequestId::from_index);
     let found = find_delegated_writes(&service, &hand_offs).unwrap();
     assert_eq!(request(&found, one), Some((first, Some(second))));
 }
@@ -204,16 +207,15 @@ fn wake_ups_that_contradict_known_calls_are_no_evidence() {
 fn a_thread_writes_its_own_call_and_one_of_another_thread_together() {
     let (mut service, mut hand_offs) = served(20);
     let [one, other] = written_by_another(&mut service);
-    let begin = service.calls[one as usize].begin;
+    let begin = service.calls[one.index()].begin;
     service.shared_writes = vec![[begin, begin + 1]];
     for call in [one, other] {
-        service.call_threads[call as usize] = [0, WRITER];
+        service.call_threads[call.index()] = [0, WRITER];
     }
-    let [first, second] = [57, 58];
-    assert_eq!(
-        holders::bound_requests(&service)[one as usize..],
-        [first, second, first, 59, 59][..]
-    );
+    let second = RequestId::from_index(58);
+    let bound = holders::bound_requests(&service);
+    let bound = bound[one.index()..].iter().map(|request| request.map(RequestId::index));
+    assert_eq!(bound.collect::<Vec<_>>(), [57, 58, 57, 59, 59].map(Some));
     hand_offs.push(wake(&service, 0, one, 30));
     hand_offs.push(wake(&service, 1, other, 30));
     let found = find_delegated_writes(&service, &hand_offs).unwrap();

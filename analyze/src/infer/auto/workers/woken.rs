@@ -4,7 +4,8 @@
 //! - *Forwards*: a goroutine that works for another one wakes it when the work is done. That also
 //!   holds for a worker that is always busy and is never woken.
 //! - *Backwards*: a goroutine that works for another one was woken or started by it, unless it was
-//!   busy. If the other one has made another call since, the work may have been that other call.
+//!   busy. If it has made another call since, the work may have been that other call, unless no
+//!   goroutine ever woke it: then all that it does is for its starter.
 //!
 //! Each call is followed from its beginning and from its end. Its request is the one that most
 //! hand-offs lead to, if that was open all the time; duplicate edges count once. A wake-up may only
@@ -12,9 +13,11 @@
 //! the response least often does. If no request has a majority, the call is ambiguous.
 //!
 //! Workers that make calls themselves, one after the other, wake others for two reasons ([`busy`]).
-//! Some goroutines serve connections with several concurrent calls ([`shared`]), and some were
-//! started for a request that others receive and answer ([`started`]).
+//! Some goroutines serve connections with several concurrent calls ([`shared`]), some answer
+//! requests that others receive ([`answering`]), and some were started for a request that others
+//! receive and answer ([`started`]).
 
+mod answering;
 mod busy;
 mod shared;
 mod started;
@@ -25,7 +28,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::in_order::{self, TimedIds};
 use super::run::AttributedCall;
 use crate::infer::auto::hand_offs::ServiceHandoff;
-use crate::infer::auto::service::{NodeSpan, OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::auto::service::{MadeCallId, NodeSpan, OPEN, RequestId, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MIN_FOLLOWED};
 use busy::WorkerCall;
 use ways::{RequestClaim, WakeUpGraph, count_between};
@@ -42,10 +45,9 @@ pub(super) fn find_woken_calls(
     hand_offs: &[ServiceHandoff],
 ) -> Option<Vec<AttributedCall>> {
     let graph = WakeUpGraph::from_handoffs(service, hand_offs)?;
-    let calls = 0..service.calls.len() as u32;
     let busy = graph.calls_of_workers(service);
-    let of = |call: u32| busy.get(&call).copied().or_else(|| graph.request(service, call));
-    let found: Vec<AttributedCall> = calls.filter_map(of).collect();
+    let of = |call: MadeCallId| busy.get(&call).copied().or_else(|| graph.request(service, call));
+    let found: Vec<AttributedCall> = service.call_ids().filter_map(of).collect();
     let is_rule = found.len() as f64 >= MIN_FOLLOWED * service.calls.len() as f64;
     is_rule.then_some(found)
 }
@@ -65,6 +67,7 @@ impl WakeUpGraph {
             bound: FxHashMap::default(),
             from: FxHashMap::default(),
             to: FxHashMap::default(),
+            only_started: FxHashSet::default(),
             made: FxHashMap::default(),
             received: FxHashMap::default(),
             shared: shared::threads(service),
@@ -76,14 +79,20 @@ impl WakeUpGraph {
             let ServiceHandoff { signalled, woken, from, to, object } = *hand_off;
             let of = if object == STARTED { &mut starts } else { &mut graph.from };
             of.entry(from).or_default().push((signalled, to));
-            graph.to.entry(to).or_default().push((woken, from));
+            let edges = graph.to.entry(to).or_default();
+            edges.push((woken, from));
+            if object == STARTED && edges.len() == 1 {
+                graph.only_started.insert(to);
+            } else {
+                graph.only_started.remove(&to);
+            }
         }
         if graph.to.is_empty() {
             return None;
         }
         let receivers = shared::receivers(service);
         for (request, (span, [receiver, answerer])) in
-            (0..).zip(service.requests.iter().zip(&service.request_threads))
+            RequestId::ids().zip(service.requests.iter().zip(&service.request_threads))
         {
             let is_own = receiver == answerer && !receivers.contains(receiver);
             if is_own && span.end != OPEN && *receiver != UNKNOWN_THREAD {
@@ -101,11 +110,15 @@ impl WakeUpGraph {
         all.for_each(|times| times.sort_unstable());
         let started::StartedGoroutines { found, unknown, serving } =
             started::from_starts(service, &starts, &graph.from, &receivers);
-        for (thread, request) in found {
-            let span = service.requests[request as usize];
-            graph.bound.entry(thread).or_default().push((span.begin, span.end, request));
-        }
         graph.unknown = unknown;
+        let answering = answering::from_answers(service, &graph.to, &graph.only_started);
+        let answerers: FxHashSet<u32> = answering.iter().map(|(thread, _)| *thread).collect();
+        let others = found.into_iter().filter(|(thread, _)| !answerers.contains(thread));
+        for (thread, request) in answering.iter().copied().chain(others) {
+            let span = service.requests[request.index()];
+            graph.bound.entry(thread).or_default().push((span.begin, span.end, request));
+            graph.unknown.remove(&thread);
+        }
         graph.bound.values_mut().for_each(|held| held.sort_unstable());
         graph.waited = graph.woken_by_responses(service, &serving);
         Some(graph)
@@ -116,11 +129,11 @@ impl WakeUpGraph {
         &self,
         service: &Service,
         serving: &FxHashSet<u32>,
-    ) -> FxHashMap<u32, (i64, u32)> {
-        let may_wait = |thread: u32, time: i64, call: u32| {
-            let call = service.calls[call as usize];
+    ) -> FxHashMap<MadeCallId, (i64, u32)> {
+        let may_wait = |thread: u32, time: i64, call: MadeCallId| {
+            let call = service.calls[call.index()];
             self.woken_request(thread, time).is_none_or(|request| {
-                let request = service.requests[request as usize];
+                let request = service.requests[request.index()];
                 request.begin <= call.begin && request.end >= call.end
             })
         };
@@ -146,18 +159,18 @@ impl WakeUpGraph {
     }
 
     /// The requests of the calls of workers, which are bound to none and serve no connections.
-    fn calls_of_workers(&self, service: &Service) -> FxHashMap<u32, AttributedCall> {
-        let mut of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for (call, [caller, receiver]) in (0..).zip(&service.call_threads) {
+    fn calls_of_workers(&self, service: &Service) -> FxHashMap<MadeCallId, AttributedCall> {
+        let mut of: FxHashMap<u32, Vec<MadeCallId>> = FxHashMap::default();
+        for (call, [caller, receiver]) in MadeCallId::ids().zip(&service.call_threads) {
             let is_other = [&self.shared, &self.unknown].iter().any(|of| of.contains(caller));
             let is_other = is_other || self.bound.contains_key(caller);
             if caller == receiver && !is_other && self.from.contains_key(caller) {
                 of.entry(*caller).or_default().push(call);
             }
         }
-        let span = |call: u32| service.calls[call as usize];
-        let is_open = |request: u32, call: u32| {
-            let of = service.requests[request as usize];
+        let span = |call: MadeCallId| service.calls[call.index()];
+        let is_open = |request: RequestId, call: MadeCallId| {
+            let of = service.requests[request.index()];
             of.begin <= span(call).begin && of.end >= span(call).end
         };
         let mut found = FxHashMap::default();
@@ -170,7 +183,7 @@ impl WakeUpGraph {
                 continue;
             }
             let next = self.from.get(&worker).map_or(&[][..], Vec::as_slice);
-            let led = |first: i64, until: i64| -> Vec<u32> {
+            let led = |first: i64, until: i64| -> Vec<RequestId> {
                 let hand_offs = in_order::times_within(next, first, until);
                 hand_offs.iter().filter_map(|(time, to)| self.woken_request(*to, *time)).collect()
             };
@@ -194,14 +207,14 @@ impl WakeUpGraph {
     }
 
     /// The request of a call.
-    fn request(&self, service: &Service, call: u32) -> Option<AttributedCall> {
-        let span = service.calls[call as usize];
-        let [caller, receiver] = *service.call_threads.get(call as usize)?;
+    fn request(&self, service: &Service, call: MadeCallId) -> Option<AttributedCall> {
+        let span = service.calls[call.index()];
+        let [caller, receiver] = *service.call_threads.get(call.index())?;
         let is_answered = span.end != OPEN && !service.is_unsure(call);
         let until = if is_answered { span.end } else { span.begin };
         // Whether the request was open all the time.
-        let open = |request: &u32| {
-            let of = service.requests[*request as usize];
+        let open = |request: &RequestId| {
+            let of = service.requests[request.index()];
             of.begin <= span.begin && of.end >= until
         };
         if let Some(request) = self.bound_request(caller, span.begin).filter(open) {
@@ -232,7 +245,8 @@ impl WakeUpGraph {
         }
         let is_only = claims.len() == 1;
         claims.retain(|claim| open(&claim.request));
-        let votes = |request: u32| claims.iter().filter(|claim| claim.request == request).count();
+        let votes =
+            |request: RequestId| claims.iter().filter(|claim| claim.request == request).count();
         // On a tie, the first.
         let request = claims.iter().rev().max_by_key(|claim| votes(claim.request))?.request;
         let others = claims.iter().map(|claim| claim.request).filter(|other| *other != request);

@@ -76,7 +76,7 @@ impl DirectionState {
                 TurnOpening::Http2 => {
                     self.begin_frames(false, conversation);
                     self.frames.walk_frames(held.as_slice(), 0, sink);
-                    self.frames.is_from_before();
+                    self.frames.mark_header_buffered();
                     return 0;
                 }
                 TurnOpening::Proxy(length) if !has_held => {
@@ -115,7 +115,7 @@ impl DirectionState {
             self.head.line.push_bytes(line);
             parse_first_line(self.head.line.line_view())
         } else {
-            parse_first_line(LineView::of_whole(line))
+            parse_first_line(LineView::from_whole_line(line))
         };
         let after = blank + end + 1;
         match first {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use clap::{Args, FromArgMatches};
 use out_of_core::NameInterner;
 use registry::{EntryHelp, Spec};
 
@@ -14,11 +15,10 @@ use super::repair::{RepairedTrace, StreamCut};
 use super::streams::{CtfStream, MergedStreams, StreamStep, streams_of_traces};
 use crate::error::Error;
 use crate::events::driver::{EventImporter, fuzz_format};
-use crate::events::flags::HOST;
+use crate::events::flags::EventFlags;
 use crate::events::format::EventFormat;
 use crate::events::sink::EventSink;
 use crate::events::source::EventSource;
-use crate::flags::NAME;
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
 use crate::text_lines::{NextLine, TextLines};
@@ -37,13 +37,14 @@ thread gets the thread that its processor last switched to.",
         notes: "",
         examples: &["sockcap import ctf ~/lttng-traces/auto-20261125 && sockcap requests"],
     },
-    flags: &[&NAME, &HOST],
+    flags: EventFlags::augment_args,
     entry: ImporterEntry {
         files: "The directories, which become one import",
         files_by: None,
         make: |given| {
-            let format = CtfFormat { host: given.get(&HOST), ..CtfFormat::default() };
-            Box::new(EventImporter { name: given.get(&NAME), format })
+            let EventFlags { name, host } = EventFlags::from_arg_matches(given)?;
+            let format = CtfFormat { host, ..CtfFormat::default() };
+            Ok(Box::new(EventImporter { name: name.name, format }))
         },
         fuzz: |bytes| fuzz_format(&CtfFormat::default(), bytes),
         #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Server logs as events: PostgreSQL's (`log_destination = 'jsonlog'` or `'csvlog'`) and nginx's
 //! access log in JSON. The text of a message determines the kind and attributes.
 
+use std::str::FromStr;
+
 use ::events::AttributeValue;
 use out_of_core::NameId;
 
@@ -15,6 +17,30 @@ pub(super) enum ServerLog {
     Postgres,
     /// nginx's access log.
     Nginx,
+}
+
+impl ServerLog {
+    /// All kinds, in the order of help.
+    pub(super) const ALL: [ServerLog; 2] = [ServerLog::Postgres, ServerLog::Nginx];
+
+    /// The name on the command line.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            ServerLog::Postgres => "postgres",
+            ServerLog::Nginx => "nginx",
+        }
+    }
+}
+
+impl FromStr for ServerLog {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ServerLog, String> {
+        ServerLog::ALL
+            .into_iter()
+            .find(|log| log.name() == text)
+            .ok_or_else(|| format!("'{text}' is not such a program; choose postgres or nginx"))
+    }
 }
 
 /// Columns of PostgreSQL's csvlog, by its documentation; the names are those of its jsonlog.

@@ -2,37 +2,40 @@
 
 use std::io::{Cursor, Read};
 
-use registry::{EntryHelp, Flag, FlagChoice, Spec};
+use clap::{Args, FromArgMatches};
+use registry::values::one_of;
+use registry::{EntryHelp, Spec};
 
 use super::log::ServerLog;
 use super::row::EventRowReader;
 use super::{csv, json};
 use crate::error::Error;
 use crate::events::driver::{EventImporter, fuzz_format};
-use crate::events::flags::HOST;
+use crate::events::flags::EventFlags;
 use crate::events::format::EventFormat;
 use crate::events::sink::EventSink;
 use crate::events::source::EventSource;
-use crate::flags::NAME;
 use crate::import_input::ImportInput;
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, ImportSummary, SkippedItem};
-use crate::tabular::{UNIT, WrongValue};
+use crate::tabular::{UnitFlag, WrongValue};
 use crate::text_lines::{NextLine, TextLines};
 
-/// Kind of server log.
-static LOG: Flag<ServerLog> = Flag::one_of(
-    "log",
-    "WHICH",
-    || ["postgres", "nginx"].map(FlagChoice::without_help).to_vec(),
-    |name| match name {
-        "postgres" => Ok(ServerLog::Postgres),
-        "nginx" => Ok(ServerLog::Nginx),
-        _ => Err(format!("'{name}' is not such a program; choose postgres or nginx")),
-    },
-    "The log of that program: postgres (jsonlog or csvlog) or nginx (a log_format of JSON)",
-)
-.unlisted();
+#[derive(Args)]
+struct EventLineFlags {
+    #[command(flatten)]
+    events: EventFlags,
+    #[command(flatten)]
+    unit: UnitFlag,
+    /// The log of that program: postgres (jsonlog or csvlog) or nginx (a log_format of JSON)
+    #[arg(
+        long,
+        value_name = "WHICH",
+        value_parser = one_of::<ServerLog>(ServerLog::ALL.map(ServerLog::name)),
+        hide_possible_values = true
+    )]
+    log: Option<ServerLog>,
+}
 
 /// Registry entry.
 pub(crate) static EVENTS: ImporterSpec = Spec {
@@ -51,17 +54,14 @@ the settings of PostgreSQL and nginx.",
             "sockcap import events --log postgres --host db1 postgresql.json",
         ],
     },
-    flags: &[&NAME, &HOST, &UNIT, &LOG],
+    flags: EventLineFlags::augment_args,
     entry: ImporterEntry {
         files: "The files, which become one import",
         files_by: None,
         make: |given| {
-            let rows = EventRowReader {
-                unit: given.get(&UNIT),
-                host: given.get(&HOST),
-                log: given.get(&LOG),
-            };
-            Box::new(EventImporter { name: given.get(&NAME), format: EventLinesFormat(rows) })
+            let EventLineFlags { events, unit, log } = EventLineFlags::from_arg_matches(given)?;
+            let rows = EventRowReader { unit: unit.unit, host: events.host, log };
+            Ok(Box::new(EventImporter { name: events.name.name, format: EventLinesFormat(rows) }))
         },
         fuzz: |bytes| {
             for log in [None, Some(ServerLog::Postgres), Some(ServerLog::Nginx)] {

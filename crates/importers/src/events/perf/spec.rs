@@ -2,20 +2,34 @@
 
 use std::io::{Cursor, Read};
 
+use clap::{Args, FromArgMatches};
 use registry::{EntryHelp, Spec};
 
 use super::perf_import::PerfImport;
 use super::{data, script};
 use crate::error::Error;
 use crate::events::driver::{EventImporter, fuzz_format};
-use crate::events::flags::{CLOCK_OFFSET, HOST};
+use crate::events::flags::EventFlags;
 use crate::events::format::EventFormat;
 use crate::events::sink::EventSink;
 use crate::events::source::EventSource;
-use crate::flags::NAME;
 use crate::import_input::ImportInput;
 use crate::importer_spec::{ImporterEntry, ImporterSpec};
 use crate::summary::{FilePlace, FilePosition, ImportSummary};
+
+#[derive(Args)]
+struct PerfFlags {
+    #[command(flatten)]
+    events: EventFlags,
+    /// The offset added to each time, in nanoseconds, so that it counts from 1970 [default: from
+    /// the file's data on its clock, else 0]
+    #[arg(long, value_name = "NS", value_parser = parse_nanoseconds)]
+    clock_offset: Option<i64>,
+}
+
+fn parse_nanoseconds(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a whole number of nanoseconds"))
+}
 
 /// Registry entry.
 pub(crate) static PERF: ImporterSpec = Spec {
@@ -37,13 +51,14 @@ Record and import like this:
             "perf script -F +pid --header --ns >night.txt && sockcap import perf night.txt",
         ],
     },
-    flags: &[&NAME, &HOST, &CLOCK_OFFSET],
+    flags: PerfFlags::augment_args,
     entry: ImporterEntry {
         files: "The files, which become one import",
         files_by: None,
         make: |given| {
-            let format = PerfImport { host: given.get(&HOST), offset: given.get(&CLOCK_OFFSET) };
-            Box::new(EventImporter { name: given.get(&NAME), format })
+            let PerfFlags { events, clock_offset } = PerfFlags::from_arg_matches(given)?;
+            let format = PerfImport { host: events.host, offset: clock_offset };
+            Ok(Box::new(EventImporter { name: events.name.name, format }))
         },
         fuzz: |bytes| fuzz_format(&PerfImport { host: None, offset: None }, bytes),
         #[cfg(test)]

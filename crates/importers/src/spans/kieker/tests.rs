@@ -312,7 +312,7 @@ fn folders_are_read_with_their_files_in_order() {
     }
     fs::write(at("two/k.bin"), "x").unwrap();
     let data = message_trace::DataDir::new(at("data"));
-    let importer = (super::KIEKER.make)(&registry::FlagValues::default());
+    let importer = (super::KIEKER.make)(&super::KIEKER.parse_flags(&[]).unwrap()).unwrap();
     let summary = importer.import_files(&[directory.path().to_owned()], &data, &()).unwrap();
     assert_eq!((summary.read, summary.made, summary.files), (6, 6, 6));
     assert_eq!(summary.skipped.causes.keys().collect::<Vec<_>>(), [&"file that is not text"]);

@@ -117,7 +117,7 @@ pub(super) enum TableCell<'batch> {
     Truth(bool),
     Integer(i64),
     Number(f64),
-    /// A number with half the digits.
+    /// A number of single precision.
     Short(f32),
     Text(&'batch str),
     List {

@@ -74,7 +74,7 @@ fn what() -> impl Strategy<Value = What> {
             .prop_map(|(flow, local, peer, pid, connect)| What::Endpoints(flow, local, peer, pid, connect)),
         1 => (flow.clone(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..=LARGEST_SNIPPET_BYTES))
             .prop_map(|(flow, flags, bytes)| What::Head(flow, flags, bytes)),
-        2 => (flow, 0..22u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
+        2 => (flow, 0..23u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
 
@@ -289,6 +289,13 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     (
                         encode::ready_record(ticks, number, started),
                         LogRecord::Ready { number, started },
+                    )
+                }
+                22 => {
+                    let number = u64::from(flow) << (flow % 17);
+                    (
+                        encode::started_by_record(ticks, number, flow),
+                        LogRecord::StartedBy { number, starter: flow },
                     )
                 }
                 19 => {

@@ -17,8 +17,8 @@ fn lookup_hops(with_server: bool) -> Vec<Value> {
     let directory = tempfile::tempdir().unwrap();
     let resolv = directory.path().join("resolv.conf");
     fs::write(&resolv, "nameserver 127.0.0.1\noptions timeout:5\n").unwrap();
-    let looking_up = repository().join("tests/programs/looking_up.py");
-    let looking_up = looking_up.to_str().unwrap();
+    let lookups = repository().join("tests/programs/name_lookups.py");
+    let lookups = lookups.to_str().unwrap();
     let server =
         if with_server { "" } else { "/usr/bin/python3 \"$2\" dns & server=$!; sleep 0.3;" };
     let (stop, more) = if with_server { ("", "dns") } else { ("kill $server;", "") };
@@ -28,7 +28,7 @@ fn lookup_hops(with_server: bool) -> Vec<Value> {
     );
     let mut command = Command::new(program_path("unshare"));
     command.args(["--mount", "--net", "sh", "-c", &script, "sh"]);
-    command.args([resolv.to_str().unwrap(), looking_up, sockcap_program().to_str().unwrap()]);
+    command.args([resolv.to_str().unwrap(), lookups, sockcap_program().to_str().unwrap()]);
     run_successfully(command.current_dir(directory.path()).stdin(Stdio::null()));
     let json = assert_succeeds(
         &["report", "--json", "--sort", "count", "--node", "process"],

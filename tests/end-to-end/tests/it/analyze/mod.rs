@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod connecting;
+mod deciding_evidence;
 mod demo;
 mod diff;
 mod lookups;

@@ -116,7 +116,7 @@ fn recorded_from_the_middle(family: &str, ahead: u32) -> ([usize; 3], Reconcilia
         let first = AttachedRecorder::begin_recording(&recording, ends[0]);
         talk.go_on(20);
         let second = AttachedRecorder::begin_recording(&recording, ends[1]);
-        talk.go_on(100);
+        talk.go_on(200);
         second.end_with_or_without_warning();
         talk.go_on(20);
         first.end_with_or_without_warning();

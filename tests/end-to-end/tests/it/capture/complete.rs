@@ -15,6 +15,7 @@ use socket_log::encode::{Direction, ProcessEvent};
 
 /// The interposed functions, by group.
 const TABLE: &[(&str, &str)] = &[
+    ("addon of Node.js", "napi_register_module_v1 node_api_module_get_api_version_v1"),
     (
         "read",
         "read __read readv pread pread64 __pread64 preadv preadv64 preadv2 preadv64v2 recv recvfrom recvmsg \
@@ -36,7 +37,7 @@ const TABLE: &[(&str, &str)] = &[
         "fork __fork _Fork vfork __vfork clone __clone daemon forkpty posix_spawn posix_spawnp pidfd_spawn \
          pidfd_spawnp execve execv execvp execvpe execl execlp execle fexecve execveat _exit _Exit quick_exit \
          chroot pivot_root unshare setns prctl setuid seteuid setreuid setresuid \
-         setrlimit setrlimit64 prlimit prlimit64",
+         setrlimit setrlimit64 prlimit prlimit64 system wordexp",
     ),
     ("threads", "pthread_create"),
     ("raw", "syscall"),

@@ -25,7 +25,7 @@ fn traffic_of(calls: u64, bytes: u64) -> FlowTraffic {
 fn descriptors_closed_unnoticed_are_not_confused() {
     let recording = TestRecording::new();
     let printed =
-        run_successfully(&mut recording.recorded_command(recording.compile_program("behind")));
+        run_successfully(&mut recording.recorded_command(recording.compile_program("raw_closes")));
     assert_eq!(printed, "right\n");
     let log = recording.only_log();
     let flows = flows_by_number(&log);

@@ -82,12 +82,12 @@ fn mode_of(path: impl AsRef<Path>) -> u32 {
 fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
     let recording = TestRecording::new();
     fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
-    let says = recording.compile_program("says");
+    let echo = recording.compile_program("echo_arguments");
     // The first one, with rights, makes the directories.
-    run_successfully(recording.recorded_command(&says).arg("first"));
+    run_successfully(recording.recorded_command(&echo).arg("first"));
     let hosts = recording.data_dir().join("hosts");
     assert_eq!((mode_of(&hosts), mode_of(hosts.join("host"))), (0o755, 0o1733));
-    run_successfully(recording.recorded_command(&says).uid(65534).arg("second"));
+    run_successfully(recording.recorded_command(&echo).uid(65534).arg("second"));
     let logs = recording.read_logs();
     let last = logs.last().unwrap().log.header();
     assert_eq!((last.uid, last.arguments[1].as_str()), (65534, "second"));
@@ -103,7 +103,7 @@ fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
     assert_eq!((recording.read_logs().len(), fs::read_dir(&hosts).unwrap().count()), (2, 1));
     // A program with another host name is unharmed, and is not recorded.
     run_successfully(
-        recording.recorded_command(&says).env("SOCKCAP_HOST", "other").uid(65534).arg("third"),
+        recording.recorded_command(&echo).env("SOCKCAP_HOST", "other").uid(65534).arg("third"),
     );
     assert_eq!(fs::read_dir(&hosts).unwrap().count(), 1);
 }
@@ -205,19 +205,19 @@ fn no_log_is_made_through_a_link() {
 fn a_program_whose_user_cannot_write_to_the_directory_is_reported() {
     let script = "import os, subprocess, sys\n\
                   subprocess.run([sys.argv[1]], user=65534)\n\
-                  if os.fork() == 0: os.setuid(65534); os.execv(sys.argv[1], ['says'])\n\
+                  if os.fork() == 0: os.setuid(65534); os.execv(sys.argv[1], ['echo'])\n\
                   os.wait()";
     let recording = TestRecording::new();
     fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
-    let says = recording.compile_program("says");
-    run_successfully(&mut recording.recorded_command(&says));
+    let echo = recording.compile_program("echo_arguments");
+    run_successfully(&mut recording.recorded_command(&echo));
     fs::set_permissions(recording.data_dir().join("hosts/host"), fs::Permissions::from_mode(0o755))
         .unwrap();
-    run_successfully(recording.recorded_command(python_path()).args(["-c", script]).arg(&says));
+    run_successfully(recording.recorded_command(python_path()).args(["-c", script]).arg(&echo));
     let info = run_successfully(
         Command::new(end_to_end::sockcap_program()).arg("info").arg("-d").arg(recording.data_dir()),
     );
     let unseen =
-        format!("  {} (its user may not write to the data directory): pid ", says.display());
+        format!("  {} (its user may not write to the data directory): pid ", echo.display());
     assert_eq!(info.matches(&unseen).count(), 2, "by vfork and by fork: {info}");
 }

@@ -251,7 +251,7 @@ a, b = socket.socketpair(); a.send(b"not of the internet"); b.recv(100)
 #[test]
 fn only_the_selected_commands_are_recorded_but_all_pass_the_library_on() {
     let recording = TestRecording::new();
-    symlink(recording.compile_program("says"), recording.file_path("wanted")).unwrap();
+    symlink(recording.compile_program("echo_arguments"), recording.file_path("wanted")).unwrap();
     let script = "#!/usr/bin/python3\nimport socket\nsocket.socket()\n";
     fs::write(recording.file_path("script-wanted-too"), script).unwrap();
     run_successfully(Command::new("chmod").arg("+x").arg(recording.file_path("script-wanted-too")));

@@ -42,13 +42,13 @@ fn list_files(recording: &TestRecording) -> Vec<std::path::PathBuf> {
 #[test]
 fn a_process_is_described() {
     let recording = TestRecording::new();
-    let says = recording.compile_program("says");
-    run_successfully(recording.recorded_command(&says).args(["one", "two"]));
+    let echo = recording.compile_program("echo_arguments");
+    run_successfully(recording.recorded_command(&echo).args(["one", "two"]));
     let log = recording.only_log();
     let header = log.log.header();
     assert_eq!(header.host, "host");
-    assert!(header.executable.ends_with("/says"), "{}", header.executable);
-    assert_eq!(header.arguments, [says.to_str().unwrap(), "one", "two"]);
+    assert!(header.executable.ends_with("/echo_arguments"), "{}", header.executable);
+    assert_eq!(header.arguments, [echo.to_str().unwrap(), "one", "two"]);
     assert_eq!(header.parent_pid, std::process::id());
     assert_eq!(header.state, state::EXITED);
     assert_ne!(header.boot_id, [0; 16]);
@@ -87,10 +87,10 @@ fn a_process_without_a_socket_leaves_no_file() {
 #[test]
 fn a_log_has_the_ancestors_of_its_process() {
     let recording = TestRecording::new();
-    let says = recording.compile_program("says");
+    let echo = recording.compile_program("echo_arguments");
     fs::write(
         recording.file_path("script"),
-        format!("#!/bin/sh\necho; (echo; (echo; {says:?} a; echo); echo)\n"),
+        format!("#!/bin/sh\necho; (echo; (echo; {echo:?} a; echo); echo)\n"),
     )
     .unwrap();
     fs::set_permissions(recording.file_path("script"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -169,13 +169,13 @@ fn a_program_with_an_empty_environment_is_recorded() {
         ["execve", "execle", "fexecve", "execvpe", "syscall", "execl", "execv", "execlp", "execvp"];
     for way in ways.into_iter().chain(["spawn", "vfork"]) {
         let recording = TestRecording::new();
-        let says = recording.compile_program("says");
+        let echo = recording.compile_program("echo_arguments");
         let mut command = recording.recorded_command(recording.compile_program("execs"));
-        let printed = run_successfully(command.arg(way).arg(&says).arg(recording.file_path("")));
+        let printed = run_successfully(command.arg(way).arg(&echo).arg(recording.file_path("")));
         assert_eq!(printed, "1 2 3 4 5 6 7 8\n", "{way}");
         let log = recording.only_log();
         let header = log.log.header();
-        assert!(header.executable.ends_with("/says"), "{way}");
+        assert!(header.executable.ends_with("/echo_arguments"), "{way}");
         assert_eq!(header.arguments.len(), 9, "{way}");
         // A process that executes another program, and one that starts another.
         let parent = header.ancestors.last().map(|ancestor| ancestor.pid);

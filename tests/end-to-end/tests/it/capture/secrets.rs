@@ -1,4 +1,4 @@
-//! Secrets that programs send to each other in many protocols (`tests/programs/say_secrets.py`):
+//! Secrets that programs send to each other in many protocols (`tests/programs/send_secrets.py`):
 //! none is in any file of the data directory, at any moment of a recording, of either end.
 
 use std::fs;
@@ -31,7 +31,10 @@ impl TalkingProgram {
         let told = recording.file_path("told");
         let mut record = Command::new(sockcap_program());
         record.args(["record", "--protocols", "--host", "host", "-d"]).arg(recording.data_dir());
-        record.arg("--").arg(python_path()).arg(repository().join("tests/programs/say_secrets.py"));
+        record
+            .arg("--")
+            .arg(python_path())
+            .arg(repository().join("tests/programs/send_secrets.py"));
         record.arg(&told).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut record = record.spawn().unwrap();
         let input = record.stdin.take();

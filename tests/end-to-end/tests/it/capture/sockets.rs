@@ -1,5 +1,7 @@
 //! The library's records of sockets: flows, their ends, and their messages.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use end_to_end::capture::{ReadLog, TestRecording, traffic_of, traffic_of_flow};
 use socket_log::encode::Direction::{Receive, Send};
 use socket_log::encode::{FlowOrigin, FlowRole};
@@ -352,4 +354,119 @@ c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); assert c.fileno() == d
     let duplicates =
         log.whole_records().filter(|record| matches!(record, LogRecord::Duplicate { .. })).count();
     assert_eq!(duplicates, 4);
+}
+
+/// The local name in the latest record of each flow's ends, by flow.
+fn local_names(log: &ReadLog) -> BTreeMap<u32, SocketName> {
+    let names = log.whole_records().filter_map(|record| match record {
+        LogRecord::Endpoints { flow, local, .. } => Some((*flow, local.clone()?)),
+        _ => None,
+    });
+    names.collect()
+}
+
+#[test]
+fn unix_sockets_have_the_local_names_that_the_kernel_reports() {
+    let recording = TestRecording::new();
+    // Listeners that take turns, a client that is bound, and one that the kernel binds as it
+    // connects because it wants to know the senders.
+    let printed = recording.run_python(
+        r#"
+import socket
+sockets = []
+def made(each): sockets.append(each); return each
+def listen(name):
+    listener = made(socket.socket(socket.AF_UNIX)); listener.bind(name); listener.listen()
+    return listener
+one, two = listen("./one.sock"), listen("\0two" * 8)
+def connect(listener, prepare=None):
+    client = made(socket.socket(socket.AF_UNIX))
+    if prepare: prepare(client)
+    client.connect(listener.getsockname())
+for _ in range(3):
+    connect(one); connect(two); made(one.accept()[0]); made(two.accept()[0])
+connect(one, lambda client: client.bind("client.sock")); made(one.accept()[0])
+connect(one, lambda client: client.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1))
+made(one.accept()[0])
+# The first thread's listener is closed, and another one has its number.
+number = one.fileno(); one.close(); sockets.remove(one)
+three = listen("three.sock"); assert three.fileno() == number
+connect(three); made(three.accept()[0])
+for each in sockets: print(each.fileno(), ascii(each.getsockname()))
+"#,
+    );
+    let log = recording.only_log();
+    let names = local_names(&log);
+    let fds: BTreeMap<i32, u32> = log
+        .whole_records()
+        .filter_map(|record| match record {
+            LogRecord::Flow(flow) => Some((flow.fd, flow.flow)),
+            _ => None,
+        })
+        .collect();
+    let logged: Vec<String> = printed
+        .lines()
+        .map(|line| {
+            let fd = line.split_once(' ').unwrap().0;
+            let name = match &names[&fds[&fd.parse().unwrap()]] {
+                SocketName::Path(path) => format!("'{path}'"),
+                SocketName::Abstract(name) => format!("b'\\x00{}'", name.replace('\0', "\\x00")),
+                SocketName::Unnamed => "''".to_owned(),
+                other => panic!("{other:?}"),
+            };
+            format!("{fd} {name}")
+        })
+        .collect();
+    assert_eq!(logged, printed.lines().collect::<Vec<_>>());
+    assert!(printed.contains("client.sock") && printed.contains("three.sock"), "{printed}");
+}
+
+#[test]
+fn sockets_have_the_network_namespaces_that_the_kernel_reports() {
+    let recording = TestRecording::new();
+    // A thread that moves between two namespaces makes and accepts sockets in both.
+    let printed = recording.run_python(
+        r#"
+import ctypes, os, socket
+libc = ctypes.CDLL(None)
+NEW_NETWORK, COOKIE = 0x40000000, 71
+def made(each):
+    namespace = each.getsockopt(socket.SOL_SOCKET, COOKIE, 8)
+    print(int.from_bytes(namespace, "little"), flush=True); sockets.append(each)
+    return each
+sockets, home = [], os.open("/proc/self/ns/net", os.O_RDONLY)
+path, inet = made(socket.socket(socket.AF_UNIX)), made(socket.socket())
+path.bind("s.sock"); path.listen(); inet.bind(("127.0.0.1", 0)); inet.listen()
+def connect(listener):
+    client = made(socket.socket(listener.family)); client.connect(listener.getsockname())
+for _ in range(3): connect(inet)
+for _ in range(2): connect(path)
+made(path.accept()[0]); made(inet.accept()[0])
+assert libc.unshare(NEW_NETWORK) == 0
+for _ in range(2): connect(path)
+for _ in range(2): made(path.accept()[0]); made(inet.accept()[0])
+made(path.accept()[0])
+assert libc.setns(home, NEW_NETWORK) == 0
+for each in socket.socketpair(): made(each)
+connect(path); made(path.accept()[0])
+if os.fork() == 0:
+    assert libc.unshare(NEW_NETWORK) == 0
+    made(socket.socket()); os._exit(0)
+os.wait()
+"#,
+    );
+    let logged: Vec<String> = recording
+        .read_logs()
+        .iter()
+        .flat_map(ReadLog::whole_records)
+        .filter_map(|record| match record {
+            LogRecord::Flow(flow) if flow.origin != FlowOrigin::Found => {
+                Some(flow.namespace.to_string())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(logged, printed.lines().collect::<Vec<_>>());
+    let different: BTreeSet<&String> = logged.iter().collect();
+    assert_eq!(different.len(), 3);
 }

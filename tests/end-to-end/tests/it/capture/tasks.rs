@@ -27,12 +27,18 @@ fn queued_tasks(log: &ReadLog) -> [BTreeMap<u32, Vec<u32>>; 2] {
 
 #[test]
 fn each_request_has_the_task_that_was_started_for_it() {
-    let recording = TestRecording::new();
     let program = env!("CARGO_BIN_EXE_tasks");
     assert_eq!(run_successfully(&mut Command::new(program)), SAID);
-    assert_eq!(run_successfully(&mut recording.resources_command(program)), SAID);
-    let log = recording.only_log();
-    let [started, woken] = queued_tasks(&log);
+    for command in [TestRecording::recorded_command, TestRecording::resources_command] {
+        let recording = TestRecording::new();
+        assert_eq!(run_successfully(&mut command(&recording, program)), SAID);
+        check_tasks(&recording.only_log());
+    }
+}
+
+/// Requests are read by one task, which has started one for each.
+fn check_tasks(log: &ReadLog) {
+    let [started, woken] = queued_tasks(log);
     // The reader has started one for each request, and the one that writes responses before these.
     let (reader, tasks) = started.iter().max_by_key(|(_, tasks)| tasks.len()).unwrap();
     assert!(goroutine::is_goroutine(*reader));
@@ -62,7 +68,18 @@ fn a_program_without_its_names_is_left_as_it_is() {
     let program = recording.file_path("tasks");
     fs::copy(env!("CARGO_BIN_EXE_tasks"), &program).unwrap();
     run_successfully(Command::new("strip").arg(&program));
-    let said = run_successfully(&mut recording.resources_command(&program));
+    let said = run_successfully(&mut recording.recorded_command(&program));
     assert!(said.starts_with("answered true"), "{said}");
     assert_eq!(queued_tasks(&recording.only_log()), [BTreeMap::new(), BTreeMap::new()]);
+}
+
+#[test]
+fn a_runtime_that_the_user_left_out_is_not_followed() {
+    for value in ["0", "-python,-tokio"] {
+        let recording = TestRecording::new();
+        let mut command = recording.recorded_command(env!("CARGO_BIN_EXE_tasks"));
+        assert_eq!(run_successfully(command.env("SOCKCAP_RUNTIMES", value)), SAID);
+        let found = queued_tasks(&recording.only_log());
+        assert_eq!(found, [BTreeMap::new(), BTreeMap::new()], "{value}");
+    }
 }

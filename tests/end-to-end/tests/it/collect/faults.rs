@@ -35,7 +35,7 @@ impl FaultySystem {
     fn start_program(&self) -> RunningProgram {
         let mut command = self.host.recorded_command(python_path());
         command
-            .arg(repository().join("tests/programs/coming_and_going.py"))
+            .arg(repository().join("tests/programs/short_lived.py"))
             .arg(self.lab.file_path("end"));
         self.host.start_program(&mut command)
     }
@@ -181,7 +181,7 @@ fn files_grow_wrap_around_and_vanish_while_they_are_shipped() {
     let mut command = system.host.recorded_command(python_path());
     command.env("SOCKCAP_MAX_BYTES", "128K").env("SOCKCAP_WHEN_FULL", "newest");
     command
-        .arg(repository().join("tests/programs/coming_and_going.py"))
+        .arg(repository().join("tests/programs/short_lived.py"))
         .arg(system.lab.file_path("end"))
         .args([&directory, &kept]);
     let _collector = system.collector.start_collector();

@@ -2,12 +2,11 @@
 //! in a container: the log of a killed process is removed once the process is gone and never
 //! before.
 
-use std::fs;
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use end_to_end::capture::{TestRecording, python_path};
-use end_to_end::gathering::{OverlayMount, logs_in, wait_until};
+use end_to_end::gathering::{OverlayMount, PlainCollector, logs_in};
 use end_to_end::sockcap_program;
 
 /// Uses a socket, and again at each request to continue.
@@ -68,17 +67,9 @@ fn ship_all(recording: &TestRecording, address: &str) {
 fn a_killed_process_s_log_is_removed_from_overlayfs_without_a_boot() {
     let recording = TestRecording::new();
     let _overlay = OverlayMount::new(&recording.data_dir(), &recording.file_path("layers"));
-    let gathered = recording.file_path("gathered");
-    let mut collector = Command::new(sockcap_program())
-        .args(["collect", "--plain", "--listen", "127.0.0.1:0", "--metrics", "none", "-d"])
-        .arg(&gathered)
-        .stderr(Stdio::from(fs::File::create(recording.file_path("said")).unwrap()))
-        .spawn()
-        .unwrap();
-    let said = || fs::read_to_string(recording.file_path("said")).unwrap();
-    wait_until("it listens", || said().contains("127.0.0.1:"));
-    let address = said().split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap().to_owned();
-    let (here, there) = (recording.data_dir().join("hosts/host"), gathered.join("hosts/host"));
+    let collector = PlainCollector::start_in(&recording.file_path("collector"));
+    let (here, there) =
+        (recording.data_dir().join("hosts/host"), collector.data.join("hosts/host"));
 
     let mut talker = TalkerProgram::start_talking(&recording, &[]);
     // Another one in a PID namespace of its own, as in another container: its id there is
@@ -87,7 +78,7 @@ fn a_killed_process_s_log_is_removed_from_overlayfs_without_a_boot() {
         &recording,
         &["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"],
     );
-    ship_all(&recording, &address);
+    ship_all(&recording, &collector.address);
     let prefix = format!("{}-", talker.0.id());
     let is_of = |name: &str| name.starts_with(&prefix);
     assert!(logs_in(&here).keys().any(|name| is_of(name)), "it runs, and its log stays");
@@ -95,7 +86,7 @@ fn a_killed_process_s_log_is_removed_from_overlayfs_without_a_boot() {
     let before = logs_in(&here);
     talker.0.kill().unwrap();
     talker.0.wait().unwrap();
-    ship_all(&recording, &address);
+    ship_all(&recording, &collector.address);
     assert!(!logs_in(&here).keys().any(|name| is_of(name)), "it was killed, and its log is gone");
     let contained_log = logs_in(&here);
     assert!(!contained_log.is_empty(), "of the other nothing is known");
@@ -106,6 +97,4 @@ fn a_killed_process_s_log_is_removed_from_overlayfs_without_a_boot() {
     let TalkerProgram(mut child, _) = contained;
     child.kill().unwrap();
     child.wait().unwrap();
-    collector.kill().unwrap();
-    collector.wait().unwrap();
 }

@@ -8,7 +8,6 @@ use events::{EventBatch, EventReader};
 use importers::{Error, IMPORTERS, ImportSummary};
 use message_trace::DataDir;
 use out_of_core::NameInterner;
-use registry::FlagValues;
 
 /// The layout of a stream: packets with the processor, of events with a time and a number.
 const METADATA: &str = r#"/* CTF 1.8 */
@@ -92,8 +91,11 @@ fn import_trace(trace: &Path) -> Result<(ImportSummary, Vec<(i64, i32)>), Error>
     let data = DataDir::new(trace.with_extension("data"));
     let _ = fs::remove_dir_all(data.path());
     let kind = registry::find_entry(IMPORTERS, "ctf").unwrap();
-    let summary =
-        (kind.make)(&FlagValues::default()).import_files(&[trace.to_owned()], &data, &())?;
+    let summary = (kind.make)(&kind.parse_flags(&[]).unwrap()).unwrap().import_files(
+        &[trace.to_owned()],
+        &data,
+        &(),
+    )?;
     let mut events = Vec::new();
     let mut reader = EventReader::open(&summary.written).unwrap();
     let (mut names, mut piece) = (NameInterner::default(), EventBatch::default());

@@ -11,7 +11,6 @@ use end_to_end::packages::{node_modules_with, python_with};
 use end_to_end::repository;
 use importers::{IMPORTERS, ImportSummary};
 use message_trace::DataDir;
-use registry::FlagValues;
 use request_flow::tables::{ColumnSelection, RequestTables};
 use request_flow::{NameInterner, Request};
 use serde_json::Value;
@@ -23,8 +22,10 @@ const REQUESTS: usize = 5;
 fn import_requests(importer: &str, file: &Path) -> (ImportSummary, Vec<Request>, NameInterner) {
     let data = DataDir::new(file.with_extension("data"));
     let kind = registry::find_entry(IMPORTERS, importer).unwrap();
-    let summary =
-        (kind.make)(&FlagValues::default()).import_files(&[file.to_owned()], &data, &()).unwrap();
+    let summary = (kind.make)(&kind.parse_flags(&[]).unwrap())
+        .unwrap()
+        .import_files(&[file.to_owned()], &data, &())
+        .unwrap();
     assert_eq!(summary.skipped.total(), 0, "{:#?}", summary.skipped.first);
     let tables = DataDir::new(&summary.written[0]);
     let tables =

@@ -1,6 +1,6 @@
 //! Names never remove calls: conversations in many protocols, on real sockets, recorded with and
 //! without names. Calls that are paired without names are paired with them, however late a
-//! connection is joined and whichever of its turns is unreadable; and a greeting is no request.
+//! connection is joined and whichever of its turns is unreadable; and a greeting is not a request.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -124,7 +124,9 @@ fn a_client_and_a_server_in_different_namespaces_are_not_connected() {
 #[test]
 fn sockets_that_are_used_in_another_namespace_have_both_ends() {
     let recording = TestRecording::new();
-    run_successfully(&mut recording.recorded_command(recording.compile_program("handed_on")));
+    run_successfully(
+        &mut recording.recorded_command(recording.compile_program("passed_connections")),
+    );
     let homes: BTreeSet<u64> =
         recording.read_logs().iter().map(|log| log.log.header().namespace).collect();
     assert_eq!(homes.len(), 3, "a server and two children, each in a namespace of its own");

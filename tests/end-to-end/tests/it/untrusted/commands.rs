@@ -52,6 +52,7 @@ const FILES: &[&str] = &[
     "contexts.json",
     "causes.parquet",
     "operations.parquet",
+    "words.parquet",
     "handoffs.parquet",
     "report.html",
     "aliases",

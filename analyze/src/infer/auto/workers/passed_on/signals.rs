@@ -30,7 +30,7 @@ impl WorkerSignals {
     ) -> WorkerSignals {
         let mut begins: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
         for window in windows {
-            let calls = window.calls.iter().map(|call| service.calls[*call as usize].begin);
+            let calls = window.calls.iter().map(|call| service.calls[call.index()].begin);
             begins.entry(window.thread).or_default().extend(calls);
         }
         let mut times: FxHashMap<u32, Vec<i64>> =
@@ -50,8 +50,8 @@ impl WorkerSignals {
     fn usual_signals(&self, service: &Service, windows: &[WorkerWindow]) -> Option<usize> {
         let mut seen: FxHashMap<usize, usize> = FxHashMap::default();
         for window in windows {
-            let answer = window.answer.map(|request| service.requests[request as usize].end);
-            let last = window.calls.last().map(|call| service.calls[*call as usize].end);
+            let answer = window.answer.map(|request| service.requests[request.index()].end);
+            let last = window.calls.last().map(|call| service.calls[call.index()].end);
             let Some((answer, last)) = answer.zip(last) else { continue };
             *seen.entry(self.signals_between(window.thread, last, answer).len()).or_default() += 1;
         }

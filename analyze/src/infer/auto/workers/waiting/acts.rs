@@ -2,9 +2,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::infer::auto::NONE;
 use crate::infer::auto::hand_offs::ServiceHandoff;
-use crate::infer::auto::service::{OPEN, Service};
+use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service};
 use crate::tuning::auto::workers::waiting::{LAG, MAX_WAITING};
 
 /// Times at which each thread acted in a way that excludes waiting, in order.
@@ -19,12 +18,12 @@ impl ThreadActs {
     /// Collects the acts; `None` if waiting threads act like others.
     pub(super) fn from_handoffs(
         service: &Service,
-        held: &[u32],
+        held: &[Option<RequestId>],
         hand_offs: &[ServiceHandoff],
     ) -> Option<ThreadActs> {
         let mut waits: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
-        for (call, _) in (0..).zip(held).filter(|(_, request)| **request != NONE) {
-            let span = service.calls[call as usize];
+        for (call, _) in MadeCallId::ids().zip(held).filter(|(_, request)| request.is_some()) {
+            let span = service.calls[call.index()];
             if span.end != OPEN {
                 waits.entry(service.calling_thread(call)).or_default().push((span.begin, span.end));
             }
@@ -60,8 +59,13 @@ impl ThreadActs {
     }
 
     /// Time since which a thread has been waiting, if it waits until a call is answered.
-    pub(super) fn waits_since(&self, thread: u32, service: &Service, call: u32) -> Option<i64> {
-        let span = service.calls[call as usize];
+    pub(super) fn waits_since(
+        &self,
+        thread: u32,
+        service: &Service,
+        call: MadeCallId,
+    ) -> Option<i64> {
+        let span = service.calls[call.index()];
         let acts = self.times.get(&thread)?;
         let until = acts.partition_point(|act| *act <= span.begin.saturating_add(LAG));
         let is_idle = acts.get(until).is_none_or(|act| *act >= span.end);

@@ -1,15 +1,14 @@
 //! Planned calls: the calls that requests make, according to those that are known.
 
-use crate::infer::auto::NONE;
-use crate::infer::auto::service::Service;
+use crate::infer::auto::service::{MadeCallId, RequestId, Service};
 use crate::infer::auto::strict::CallPlans;
 use crate::tuning::auto::workers::waiting::MIN_PLANNED;
 
 /// The calls that requests make, in their order.
 pub(super) struct PlannedCalls {
-    /// For each request the kinds of its calls, and the calls; [`NONE`] if a call is not known.
-    /// Empty if the request has other calls.
-    pub(super) of: Vec<Vec<(u32, u32)>>,
+    /// For each request the kinds of its calls, and the calls as far as they are known. Empty if
+    /// the request has other calls.
+    pub(super) of: Vec<Vec<(u32, Option<MadeCallId>)>>,
 }
 
 impl PlannedCalls {
@@ -17,24 +16,24 @@ impl PlannedCalls {
     /// of a kind differ.
     pub(super) fn from_bound(
         service: &Service,
-        held: &[u32],
+        held: &[Option<RequestId>],
         plans: &CallPlans,
     ) -> Option<PlannedCalls> {
         let plan = |request: usize| plans.get(&service.requests[request].kind);
-        let mut of: Vec<Vec<(u32, u32)>> = (0..service.requests.len())
-            .map(|request| plan(request).into_iter().flatten().map(|kind| (*kind, NONE)).collect())
+        let mut of: Vec<Vec<(u32, Option<MadeCallId>)>> = (0..service.requests.len())
+            .map(|request| plan(request).into_iter().flatten().map(|kind| (*kind, None)).collect())
             .collect();
         let mut differs = vec![false; of.len()];
         let mut next = vec![0; of.len()];
-        for (call, request) in (0..).zip(held).filter(|(_, request)| **request != NONE) {
-            let request = *request as usize;
-            let kind = service.calls[call as usize].kind;
+        for (call, request) in MadeCallId::ids().zip(held) {
+            let Some(request) = request.map(RequestId::index) else { continue };
+            let kind = service.calls[call.index()].kind;
             let places = of[request].iter_mut().skip(next[request]);
             let Some((at, place)) = places.enumerate().find(|(_, (of, _))| *of == kind) else {
                 differs[request] = true;
                 continue;
             };
-            place.1 = call;
+            place.1 = Some(call);
             next[request] += at + 1;
         }
         let planned = differs.iter().filter(|differs| !**differs).count();
@@ -47,20 +46,25 @@ impl PlannedCalls {
 
     /// Number of calls that requests should make and that are not known.
     pub(super) fn missing_count(&self) -> usize {
-        self.of.iter().flatten().filter(|(_, call)| *call == NONE).count()
+        self.of.iter().flatten().filter(|(_, call)| call.is_none()).count()
     }
 
     /// The place of a call among the calls of a request, if that place is free.
-    pub(super) fn place(&self, service: &Service, request: u32, call: u32) -> Option<usize> {
-        let calls = &self.of[request as usize];
-        let span = service.calls[call as usize];
-        let place = calls.iter().position(|(kind, call)| *kind == span.kind && *call == NONE)?;
-        let known = |calls: &[(u32, u32)]| -> Vec<u32> {
-            calls.iter().map(|(_, call)| *call).filter(|call| *call != NONE).collect()
+    pub(super) fn place(
+        &self,
+        service: &Service,
+        request: RequestId,
+        call: MadeCallId,
+    ) -> Option<usize> {
+        let calls = &self.of[request.index()];
+        let span = service.calls[call.index()];
+        let place = calls.iter().position(|(kind, call)| *kind == span.kind && call.is_none())?;
+        let known = |calls: &[(u32, Option<MadeCallId>)]| -> Vec<MadeCallId> {
+            calls.iter().filter_map(|(_, call)| *call).collect()
         };
-        let of = service.requests[request as usize];
-        let after = known(&calls[..place]).last().map(|call| service.calls[*call as usize].end);
-        let before = known(&calls[place..]).first().map(|call| service.calls[*call as usize].begin);
+        let of = service.requests[request.index()];
+        let after = known(&calls[..place]).last().map(|call| service.calls[call.index()].end);
+        let before = known(&calls[place..]).first().map(|call| service.calls[call.index()].begin);
         let is_between =
             after.unwrap_or(of.begin) <= span.begin && span.end <= before.unwrap_or(of.end);
         is_between.then_some(place)

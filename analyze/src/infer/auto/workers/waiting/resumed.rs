@@ -9,28 +9,27 @@ use rustc_hash::FxHashMap;
 
 use super::acts::ThreadActs;
 use super::threads::ThreadBindings;
-use crate::infer::auto::NONE;
 use crate::infer::auto::hand_offs::ServiceHandoff;
-use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service, UNKNOWN_THREAD};
 use crate::infer::auto::workers::in_order::{TimedIds, align_acts, times_within};
 
-/// The request that the response of each call woke; [`NONE`] if that is not known.
+/// The request that the response of each call woke; `None` if that is not known.
 pub(super) fn woken_requests(
     service: &Service,
     threads: &ThreadBindings,
     acts: &ThreadActs,
     hand_offs: &[ServiceHandoff],
-) -> Vec<u32> {
+) -> Vec<Option<RequestId>> {
     let reads = reads(service);
     let woken = woken_threads(service, threads, acts, hand_offs);
-    let held_meanwhile = |thread: u32, call: u32| {
-        let span = service.calls[call as usize];
+    let held_meanwhile = |thread: u32, call: MadeCallId| {
+        let span = service.calls[call.index()];
         let request = threads.bound_request(thread, span.end)?;
-        let is_open = service.requests[request as usize].begin <= span.begin;
+        let is_open = service.requests[request.index()].begin <= span.begin;
         (is_open && acts.waits_since(thread, service, call).is_some()).then_some(request)
     };
-    let fits = |call: u32, (_, thread): (i64, u32)| held_meanwhile(thread, call).is_some();
-    let mut requests = vec![NONE; service.calls.len()];
+    let fits = |call: MadeCallId, (_, thread): (i64, u32)| held_meanwhile(thread, call).is_some();
+    let mut requests = vec![None; service.calls.len()];
     for (reader, read) in reads {
         let Some(woken) = woken.get(&reader) else { continue };
         let mut end = 0;
@@ -40,7 +39,7 @@ pub(super) fn woken_requests(
             let since = items.first().map_or(i64::MIN, |(time, _)| *time);
             let until = read.get(end).map_or(i64::MAX, |(time, _)| *time);
             for (call, (_, thread)) in align_acts(items, times_within(woken, since, until), fits) {
-                requests[call as usize] = held_meanwhile(thread, call).unwrap_or(NONE);
+                requests[call.index()] = held_meanwhile(thread, call);
             }
         }
     }
@@ -48,9 +47,10 @@ pub(super) fn woken_requests(
 }
 
 /// The calls with responses that each thread read, in order.
-fn reads(service: &Service) -> FxHashMap<u32, TimedIds> {
-    let mut reads: FxHashMap<u32, TimedIds> = FxHashMap::default();
-    for (call, (span, [_, receiver])) in (0..).zip(service.calls.iter().zip(&service.call_threads))
+fn reads(service: &Service) -> FxHashMap<u32, TimedIds<MadeCallId>> {
+    let mut reads: FxHashMap<u32, TimedIds<MadeCallId>> = FxHashMap::default();
+    for (call, (span, [_, receiver])) in
+        MadeCallId::ids().zip(service.calls.iter().zip(&service.call_threads))
     {
         if span.end != OPEN && *receiver != UNKNOWN_THREAD && !service.is_unsure(call) {
             reads.entry(*receiver).or_default().push((span.end, call));

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::infer::auto::service::{Service, UNKNOWN_THREAD};
+use crate::infer::auto::service::{RequestId, Service, UNKNOWN_THREAD};
 
 /// The interval in which a thread is bound to a request: beginning, end, and request.
-type BoundInterval = (i64, i64, u32);
+type BoundInterval = (i64, i64, RequestId);
 
 /// The bound intervals of each thread.
 pub(super) struct ThreadBindings(Vec<(u32, Vec<BoundInterval>)>);
@@ -14,7 +14,7 @@ impl ThreadBindings {
     pub(super) fn from_service(service: &Service) -> ThreadBindings {
         let mut of: FxHashMap<u32, Vec<BoundInterval>> = FxHashMap::default();
         for (request, (span, [thread, _])) in
-            (0..).zip(service.requests.iter().zip(&service.request_threads))
+            RequestId::ids().zip(service.requests.iter().zip(&service.request_threads))
         {
             of.entry(*thread).or_default().push((span.begin, span.end, request));
         }
@@ -25,14 +25,14 @@ impl ThreadBindings {
     }
 
     /// The threads that are bound to a request at that time, with the request.
-    pub(super) fn bound_threads(&self, time: i64) -> impl Iterator<Item = (u32, u32)> {
+    pub(super) fn bound_threads(&self, time: i64) -> impl Iterator<Item = (u32, RequestId)> {
         self.0
             .iter()
             .filter_map(move |(thread, intervals)| Some((*thread, bound_at(intervals, time)?)))
     }
 
     /// The request that a thread is bound to at that time.
-    pub(super) fn bound_request(&self, thread: u32, time: i64) -> Option<u32> {
+    pub(super) fn bound_request(&self, thread: u32, time: i64) -> Option<RequestId> {
         let place = self.0.binary_search_by_key(&thread, |(thread, _)| *thread).ok()?;
         bound_at(&self.0.get(place)?.1, time)
     }
@@ -44,7 +44,7 @@ impl ThreadBindings {
 }
 
 /// The request of the interval that contains that time.
-fn bound_at(intervals: &[BoundInterval], time: i64) -> Option<u32> {
+fn bound_at(intervals: &[BoundInterval], time: i64) -> Option<RequestId> {
     let last = intervals.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
     intervals.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
 }

@@ -10,16 +10,17 @@
 //! many, or none explains any, the call is ambiguous.
 
 use super::super::run::AttributedCall;
+use crate::infer::auto::service::{MadeCallId, RequestId};
 use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MAX_CANDIDATES};
 
 /// A call of a worker.
 pub(super) struct WorkerCall {
-    pub(super) call: u32,
+    pub(super) call: MadeCallId,
     /// The requests of the goroutines that were woken since the previous call, in order.
-    pub(super) since: Vec<u32>,
+    pub(super) since: Vec<RequestId>,
     /// The requests that other edges lead to: from the goroutine that woke the worker for the call,
     /// and from those that the worker woke while it waited for the response.
-    pub(super) claimed: Vec<u32>,
+    pub(super) claimed: Vec<RequestId>,
 }
 
 /// Weight of an explained hand-off, and of a call for the same request as the previous one if there
@@ -31,11 +32,11 @@ const SAME: u32 = 1;
 /// after the last of the `steps`, and `is_open` states whether a request was open during a call.
 pub(super) fn requests(
     steps: &[WorkerCall],
-    last: &[u32],
-    is_open: impl Fn(u32, u32) -> bool,
+    last: &[RequestId],
+    is_open: impl Fn(RequestId, MadeCallId) -> bool,
 ) -> Vec<AttributedCall> {
     let after = |at: usize| steps.get(at + 1).map_or(last, |step| &step.since);
-    let candidates: Vec<Vec<u32>> = (0..steps.len())
+    let candidates: Vec<Vec<RequestId>> = (0..steps.len())
         .map(|at| {
             let step = &steps[at];
             // Of several calls in sequence, only the first and the last have adjacent hand-offs.
@@ -44,7 +45,7 @@ pub(super) fn requests(
             let before = before.into_iter().find(|requests| !requests.is_empty());
             let near = after.into_iter().flatten().chain(&step.claimed);
             let near = near.chain(before.into_iter().flatten().rev());
-            let mut known: Vec<u32> = Vec::new();
+            let mut known: Vec<RequestId> = Vec::new();
             for request in near {
                 if !known.contains(request) && is_open(*request, step.call) {
                     known.push(*request);
@@ -54,18 +55,18 @@ pub(super) fn requests(
             known
         })
         .collect();
-    let claimed = |at: usize, request: u32| {
+    let claimed = |at: usize, request: RequestId| {
         EXPLAINED * steps[at].claimed.iter().filter(|claimed| **claimed == request).count() as u32
     };
     // Or none of these requests.
-    let of = |at: usize| -> Vec<Option<u32>> {
+    let of = |at: usize| -> Vec<Option<RequestId>> {
         candidates[at].iter().copied().map(Some).chain([None]).collect()
     };
     // The best weight of the calls up to each one, for each of its candidates; then the same for
     // the calls after it.
     let (mut upto, mut beyond) = (Vec::new(), vec![Vec::new(); steps.len()]);
     for (at, step) in steps.iter().enumerate() {
-        let best = |request: Option<u32>| {
+        let best = |request: Option<RequestId>| {
             let own = request.map_or(0, |request| claimed(at, request));
             let Some(before) = at.checked_sub(1) else {
                 return own + explained_handoffs(&step.since, None, request);
@@ -79,12 +80,12 @@ pub(super) fn requests(
         upto.push(worths);
     }
     for at in (0..steps.len()).rev() {
-        let best = |request: Option<u32>| {
+        let best = |request: Option<RequestId>| {
             let Some(next) = steps.get(at + 1) else {
                 return explained_handoffs(last, request, None);
             };
             let weights = of(at + 1).into_iter().zip(&beyond[at + 1]);
-            let weights = weights.map(|(one, weight): (Option<u32>, &u32)| {
+            let weights = weights.map(|(one, weight): (Option<RequestId>, &u32)| {
                 let own = one.map_or(0, |one| claimed(at + 1, one));
                 own + weight + explained_handoffs(&next.since, request, one)
             });
@@ -95,11 +96,11 @@ pub(super) fn requests(
     let mut found = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         let worths = upto[at].iter().zip(&beyond[at]).map(|(one, other)| one + other);
-        let mut known: Vec<(Option<u32>, u32)> = of(at).into_iter().zip(worths).collect();
+        let mut known: Vec<(Option<RequestId>, u32)> = of(at).into_iter().zip(worths).collect();
         // On a tie, the first.
         known.sort_by_key(|(_, weight)| u32::MAX - weight);
         let Some((Some(request), weight)) = known.first().copied() else { continue };
-        let others: Vec<Option<u32>> = known
+        let others: Vec<Option<RequestId>> = known
             .iter()
             .skip(1)
             .filter(|(_, other)| *other == weight)
@@ -118,11 +119,15 @@ pub(super) fn requests(
 }
 
 /// Weight of the requests of a call and of the next one for the hand-offs between them.
-fn explained_handoffs(between: &[u32], before: Option<u32>, after: Option<u32>) -> u32 {
+fn explained_handoffs(
+    between: &[RequestId],
+    before: Option<RequestId>,
+    after: Option<RequestId>,
+) -> u32 {
     if between.is_empty() {
         return if before.is_some() && before == after { SAME } else { 0 };
     }
-    let are_of = |part: &[u32], request: Option<u32>| {
+    let are_of = |part: &[RequestId], request: Option<RequestId>| {
         part.iter().filter(|one| request == Some(**one)).count() as u32
     };
     let splits = (0..=between.len()).map(|at| {
@@ -145,19 +150,26 @@ mod tests {
         closed: &[(u32, u32)],
     ) -> Vec<(u32, bool)> {
         let Some((last, since)) = since.split_last() else { return Vec::new() };
-        let claimed =
-            |at: usize| claimed.iter().filter(|(of, _)| *of == at).map(|(_, one)| *one).collect();
-        let steps: Vec<WorkerCall> = (0..)
+        let requests_of = |indices: &[u32]| -> Vec<RequestId> {
+            indices.iter().map(|index| RequestId::from_index(*index as usize)).collect()
+        };
+        let claimed = |at: usize| {
+            let of_call = claimed.iter().filter(|(of, _)| *of == at).map(|(_, one)| *one);
+            requests_of(&of_call.collect::<Vec<_>>())
+        };
+        let steps: Vec<WorkerCall> = MadeCallId::ids()
             .zip(since.iter().enumerate())
             .map(|(call, (at, since))| WorkerCall {
                 call,
-                since: since.to_vec(),
+                since: requests_of(since),
                 claimed: claimed(at),
             })
             .collect();
-        let is_open = |request: u32, call: u32| !closed.contains(&(request, call));
-        let found = requests(&steps, last, is_open);
-        found.iter().map(|found| (found.request, found.is_recorded)).collect()
+        let is_open = |request: RequestId, call: MadeCallId| {
+            !closed.contains(&(request.index() as u32, call.index() as u32))
+        };
+        let found = requests(&steps, &requests_of(last), is_open);
+        found.iter().map(|found| (found.request.index() as u32, found.is_recorded)).collect()
     }
 
     #[test]

@@ -7,19 +7,18 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::in_order::{ReaderBehaviour, TimedIds, pairs, times_within};
-use crate::infer::auto::NONE;
-use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::auto::service::{MadeCallId, OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::MAX_EXCEPTIONS;
 
 /// The threads that send calls, or receive responses, on connections with other open calls.
 pub(super) fn threads(service: &Service) -> FxHashSet<u32> {
     let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
-    for (call, threads) in (0..).zip(&service.call_threads) {
+    for (call, threads) in MadeCallId::ids().zip(&service.call_threads) {
         let before = service.previous_call(call);
-        let is_open = before != NONE && !service.is_unsure(before) && {
-            let [before, own] = [before, call].map(|call| service.calls[call as usize]);
-            before.end != OPEN && before.end > own.begin
-        };
+        let is_open = before.is_some_and(|before| {
+            let [ended, own] = [before, call].map(|call| service.calls[call.index()]);
+            !service.is_unsure(before) && ended.end != OPEN && ended.end > own.begin
+        });
         for thread in threads {
             let [open, all] = counts.entry(*thread).or_default();
             (*open, *all) = (*open + usize::from(is_open), *all + 1);
@@ -63,16 +62,17 @@ pub(super) fn woken_by_response(
     woken: &FxHashMap<u32, TimedIds>,
     shared: &FxHashSet<u32>,
     waiters: impl Fn(&[(i64, u32)]) -> TimedIds,
-    may_wait: impl Fn(u32, i64, u32) -> bool,
-) -> FxHashMap<u32, (i64, u32)> {
-    let mut responses: FxHashMap<u32, TimedIds> = FxHashMap::default();
-    for (call, (span, [_, receiver])) in (0..).zip(service.calls.iter().zip(&service.call_threads))
+    may_wait: impl Fn(u32, i64, MadeCallId) -> bool,
+) -> FxHashMap<MadeCallId, (i64, u32)> {
+    let mut responses: FxHashMap<u32, TimedIds<MadeCallId>> = FxHashMap::default();
+    for (call, (span, [_, receiver])) in
+        MadeCallId::ids().zip(service.calls.iter().zip(&service.call_threads))
     {
         if span.end != OPEN && shared.contains(receiver) {
             responses.entry(*receiver).or_default().push((span.end, call));
         }
     }
-    let begin = |call: u32| service.calls[call as usize].begin;
+    let begin = |call: MadeCallId| service.calls[call.index()].begin;
     let mut waited = FxHashMap::default();
     for (receiver, mut responses) in responses {
         responses.sort_unstable();
@@ -94,8 +94,9 @@ pub(super) fn woken_by_response(
             woken.retain(|act| before(*act) < latest);
             woken
         };
-        let fits =
-            |call: u32, act: (i64, u32)| before(act) < begin(call) && may_wait(act.1, act.0, call);
+        let fits = |call: MadeCallId, act: (i64, u32)| {
+            before(act) < begin(call) && may_wait(act.1, act.0, call)
+        };
         waited.extend(pairs(ReaderBehaviour::ActsOnAll, &responses, woken_in, fits));
     }
     waited

@@ -2,21 +2,22 @@
 //! starts another one for each request, and a third one writes their responses. So the started one
 //! is bound to the request, though it neither receives nor answers it itself.
 //!
-//! The order of the starts shows which goroutine was started for which request
+//! A started goroutine that answers a single request was started for that one. For others, the
+//! order of the starts shows which goroutine was started for which request
 //! ([`in_order`](super::super::in_order)). That they are started for requests at all is shown by
 //! the responses: the started goroutines write these, or wake the writers, if those are waiting.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::in_order::{ReaderBehaviour, TimedIds, pairs, times_within};
-use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::auto::service::{OPEN, RequestId, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{MIN_ANSWERING, MIN_FOLLOWED};
 
 /// Results from the starts of goroutines.
 #[derive(Default)]
 pub(super) struct StartedGoroutines {
     /// The goroutines that were started for requests, each with its request.
-    pub(super) found: Vec<(u32, u32)>,
+    pub(super) found: Vec<(u32, RequestId)>,
     /// Goroutines with an unknown request.
     pub(super) unknown: FxHashSet<u32>,
     /// Goroutines that read requests for others, or write the responses of others.
@@ -32,16 +33,15 @@ pub(super) fn from_starts(
     receivers: &FxHashSet<u32>,
 ) -> StartedGoroutines {
     let mut result = StartedGoroutines::default();
+    let answered = single_answers(service);
     for (receiver, received) in received_requests(service, starts) {
         let Some(starts) = starts.get(&receiver) else { continue };
         // A goroutine that the receiver waits for at its start is unrelated to requests, such as
         // the workers that the runtime starts for garbage collection.
         let own = from.get(&receiver).map_or(&[][..], Vec::as_slice);
         let next = |time: i64| {
-            let next =
-                |of: &[(i64, u32)]| of.get(of.partition_point(|(at, _)| *at <= time)).copied();
-            let next = [next(starts), next(own), next(&received)].into_iter().flatten();
-            next.map(|(at, _)| at).min().unwrap_or(i64::MAX)
+            let times = [next_time(starts, time), next_time(own, time), next_time(&received, time)];
+            times.into_iter().flatten().min().unwrap_or(i64::MAX)
         };
         let is_waited_for = |(time, started): &(i64, u32)| {
             // A receiver that answers all its requests is woken by each response.
@@ -57,22 +57,32 @@ pub(super) fn from_starts(
             true => ReaderBehaviour::ActsOnSome,
             false => ReaderBehaviour::ActsOnAll,
         };
+        let started_for = |(time, started): &(i64, u32)| {
+            let request = *answered.get(started)?;
+            let span = service.requests[request.index()];
+            let is_received = service.request_threads[request.index()][0] == receiver;
+            (is_received && (span.begin..=span.end).contains(time)).then_some((*started, request))
+        };
+        let mut own: Vec<(u32, RequestId)> = starts.iter().filter_map(started_for).collect();
+        let bound: FxHashSet<RequestId> = own.iter().map(|(_, request)| *request).collect();
+        let others: TimedIds<RequestId> =
+            received.iter().filter(|(_, request)| !bound.contains(request)).copied().collect();
         let done = |first: i64, until: i64| {
             let starts = times_within(starts, first, until).iter();
-            starts.filter(|start| !is_waited_for(start)).copied().collect()
+            let others = starts.filter(|start| started_for(start).is_none());
+            others.filter(|start| !is_waited_for(start)).copied().collect()
         };
-        let begun = pairs(reader, &received, done, |_, _| true);
-        let mut own: Vec<(u32, u32)> =
-            begun.into_iter().map(|(request, (_, started))| (started, request)).collect();
+        let begun = pairs(reader, &others, done, |_, _| true);
+        own.extend(begun.into_iter().map(|(request, (_, started))| (started, request)));
         // The receiver may answer some requests itself.
         own.retain(|(_, request)| {
-            let [receiver, answerer] = service.request_threads[*request as usize];
+            let [receiver, answerer] = service.request_threads[request.index()];
             let is_other = receiver != answerer || receivers.contains(&receiver);
-            is_other && service.requests[*request as usize].end != OPEN
+            is_other && service.requests[request.index()].end != OPEN
         });
         let answers = own.iter().filter(|(started, request)| {
-            let [_, answerer] = service.request_threads[*request as usize];
-            let span = service.requests[*request as usize];
+            let [_, answerer] = service.request_threads[request.index()];
+            let span = service.requests[request.index()];
             let lets = || {
                 times_within(from.get(started)?, span.begin, span.end)
                     .iter()
@@ -86,7 +96,7 @@ pub(super) fn from_starts(
             let started = starts.iter().filter(|start| !is_waited_for(start));
             result.unknown.extend(started.map(|(_, started)| *started));
             let threads = own.iter().flat_map(|(started, request)| {
-                let threads = service.request_threads[*request as usize];
+                let threads = service.request_threads[request.index()];
                 threads.into_iter().filter(move |thread| thread != started)
             });
             result.serving.extend(threads);
@@ -100,16 +110,35 @@ pub(super) fn from_starts(
     result
 }
 
+/// The requests that were answered by a thread which answered no other one, by that thread.
+fn single_answers(service: &Service) -> FxHashMap<u32, RequestId> {
+    let mut answered: FxHashMap<u32, Option<RequestId>> = FxHashMap::default();
+    for (index, (span, [_, answerer])) in
+        service.requests.iter().zip(&service.request_threads).enumerate()
+    {
+        if span.end != OPEN && *answerer != UNKNOWN_THREAD {
+            let request = RequestId::from_index(index);
+            answered.entry(*answerer).and_modify(|one| *one = None).or_insert(Some(request));
+        }
+    }
+    answered.into_iter().filter_map(|(thread, request)| Some((thread, request?))).collect()
+}
+
+/// The first of these times after `time`.
+fn next_time<Id>(times: &[(i64, Id)], time: i64) -> Option<i64> {
+    times.get(times.partition_point(|(at, _)| *at <= time)).map(|(at, _)| *at)
+}
+
 /// The requests by the goroutine that acts on them, in order. A goroutine that only begins to read
 /// a connection, and then starts another one that continues, leaves the requests that it has read
 /// to the other one.
 fn received_requests(
     service: &Service,
     starts: &FxHashMap<u32, TimedIds>,
-) -> FxHashMap<u32, TimedIds> {
-    let mut received: FxHashMap<u32, TimedIds> = FxHashMap::default();
+) -> FxHashMap<u32, TimedIds<RequestId>> {
+    let mut received: FxHashMap<u32, TimedIds<RequestId>> = FxHashMap::default();
     for (request, (span, [receiver, _])) in
-        (0..).zip(service.requests.iter().zip(&service.request_threads))
+        RequestId::ids().zip(service.requests.iter().zip(&service.request_threads))
     {
         if *receiver != UNKNOWN_THREAD {
             received.entry(*receiver).or_default().push((span.begin, request));

@@ -1,7 +1,8 @@
 //! Synthetic services of goroutines with the known request of each call.
 
 use super::*;
-use crate::infer::auto::NONE;
+use crate::calls::CallId;
+use crate::infer::call_links::WorkItem;
 use crate::infer::span::NodeSpan;
 
 mod tasks;
@@ -29,7 +30,7 @@ fn synthetic_service(locks: bool) -> (Service, Vec<ServiceHandoff>, Vec<u32>) {
         let holder = BOUND + request % 7;
         service.requests.push(NodeSpan { begin, end: begin + 500, kind: 9 });
         service.request_threads.push([holder; 2]);
-        service.request_calls.push(request);
+        service.request_calls.push(WorkItem::request_at(request as usize));
         let (writer, reader) = (WRITERS + request % 5, READERS + request % 5);
         let asked = NodeSpan { begin: begin + 12, end: begin + 200, kind: 1 };
         calls.push((asked, [writer, reader], request));
@@ -48,7 +49,7 @@ fn synthetic_service(locks: bool) -> (Service, Vec<ServiceHandoff>, Vec<u32>) {
     for (made, (span, threads, _)) in (100..).zip(&calls) {
         service.calls.push(*span);
         service.call_threads.push(*threads);
-        service.made_calls.push(made);
+        service.made_calls.push(CallId::from_index(made));
     }
     hand_offs.sort_by_key(|hand_off| hand_off.signalled);
     (service, hand_offs, calls.iter().map(|(.., request)| *request).collect())
@@ -57,7 +58,8 @@ fn synthetic_service(locks: bool) -> (Service, Vec<ServiceHandoff>, Vec<u32>) {
 /// How many calls are assigned to the right request, and how many of these are recorded.
 fn right(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32]) -> [usize; 2] {
     let found = find_woken_calls(service, hand_offs).unwrap_or_default();
-    let right = found.iter().filter(|found| truth[found.call as usize] == found.request);
+    let right =
+        found.iter().filter(|found| truth[found.call.index()] as usize == found.request.index());
     [right.clone().count(), right.filter(|found| found.is_recorded).count()]
 }
 
@@ -85,7 +87,7 @@ fn a_lock_released_to_an_unrelated_goroutine_is_outvoted() {
 fn checked_calls(service: &Service, hand_offs: &[ServiceHandoff], truth: &[u32]) -> Vec<[bool; 3]> {
     let found = find_woken_calls(service, hand_offs).unwrap_or_default();
     let of = |found: &AttributedCall| {
-        let truth = truth[found.call as usize];
+        let truth = RequestId::from_index(truth[found.call.index()] as usize);
         let is_rival = found.rival.is_some_and(|(rival, _)| rival == truth);
         [found.request == truth, is_rival, found.is_recorded]
     };
@@ -163,10 +165,10 @@ fn queued_jobs_belong_to_the_goroutine_that_submitted_them() {
         let begin = 10 * i64::from(request);
         service.requests.push(NodeSpan { begin: 0, end: 10_000, kind: 9 });
         service.request_threads.push([BOUND + request; 2]);
-        service.request_calls.push(request);
+        service.request_calls.push(WorkItem::request_at(request as usize));
         service.calls.push(NodeSpan { begin: begin + 5, end: begin + 9, kind: 2 });
         service.call_threads.push([WORKERS; 2]);
-        service.made_calls.push(100 + request);
+        service.made_calls.push(CallId::from_index(100 + request as usize));
         hand_offs.push(lets_go_on(begin + 4, WORKERS, BOUND + request));
     }
     hand_offs.push(lets_go_on(600, WORKERS, BOUND + 59));
@@ -200,10 +202,10 @@ fn pairs(receiver: impl Fn(u32) -> [u32; 2], caller: impl Fn(u32) -> [u32; 2]) -
         let begin = 200 * i64::from(request / 2) + i64::from(request % 2);
         service.requests.push(NodeSpan { begin, end: begin + 900, kind: 9 });
         service.request_threads.push(receiver(request));
-        service.request_calls.push(request);
+        service.request_calls.push(WorkItem::request_at(request as usize));
         service.calls.push(NodeSpan { begin: begin + 50, end: begin + 500, kind: 1 });
         service.call_threads.push(caller(request));
-        service.made_calls.push(100 + request);
+        service.made_calls.push(CallId::from_index(100 + request as usize));
     }
     service
 }
@@ -212,7 +214,8 @@ fn pairs(receiver: impl Fn(u32) -> [u32; 2], caller: impl Fn(u32) -> [u32; 2]) -
 /// wakes the goroutines that wait for them, and the sender.
 fn on_one_connection() -> (Service, Vec<ServiceHandoff>) {
     let mut service = pairs(|request| [BOUND + request; 2], |_| [WRITERS, READERS]);
-    service.call_before = (0..60_u32).map(|call| call.checked_sub(1).unwrap_or(NONE)).collect();
+    service.call_before =
+        (0..60).map(|call: usize| call.checked_sub(1).map(MadeCallId::from_index)).collect();
     let mut hand_offs = Vec::new();
     for request in (0..60_u32).step_by(2) {
         let begin = 100 * i64::from(request);
