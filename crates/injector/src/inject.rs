@@ -166,8 +166,8 @@ fn find_region(
     let Some((sizes, bytes)) = sizes.filter(|(_, bytes)| *bytes > 0) else {
         return Err(Error::Blob("it has no size"));
     };
-    let region =
-        maps::find_free_below(regions, image, bytes).ok_or(Error::NoRoom { process, bytes })?;
+    let region = maps::find_free_below(regions, image, bytes);
+    let region = region.ok_or(Error::NoRoom { process, bytes, is_running: false })?;
     Ok((region, sizes))
 }
 
@@ -193,7 +193,7 @@ fn map_and_fill(
         fill_memory(remote, memory, code, region, sizes, bias, injection)
     } else {
         // A kernel that does not support the last flag treats the address as a hint.
-        Err(Error::NoRoom { process: remote.process_id(), bytes })
+        Err(Error::NoRoom { process: remote.process_id(), bytes, is_running: false })
     };
     if made.is_err() {
         // The GS base is not in use yet, and the process is ready to continue with any result

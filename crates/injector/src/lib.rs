@@ -61,10 +61,6 @@ pub use patcher::LibraryPatcher;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use attach::{AttachedProcess, attach_process};
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use elsewhere::{
-    Announced, Attached, Report, Reporter, Server, Spawned, announce, attach, spawn, wait,
-};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use exec_announcement::{
     client::{AnnouncedExec, announce_exec},
@@ -74,3 +70,8 @@ pub use exec_announcement::{
 pub use spawn::{SpawnedChild, spawn_traced, wait_child};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use tuning::ANSWER;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use unsupported::{
+    AnnouncedExec, AnnouncementServer, AttachedProcess, ExecReport, ExecReporter, SpawnedChild,
+    announce_exec, attach_process, spawn_traced, wait_child,
+};

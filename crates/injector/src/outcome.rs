@@ -292,15 +292,18 @@ pub enum Error {
     },
     /// No free addresses near the program.
     #[error(
-        "process {process} has no {} KB of free addresses within 2 GB below its code, where jumps \
-         from there can reach the library: other memory lies there. It runs without the library",
-        bytes.div_ceil(1024)
+        "process {process} has no {} KB of free addresses within 2 GB below its code, where the \
+         library must lie; {}",
+        bytes.div_ceil(1024),
+        room_hint(*.is_running)
     )]
     NoRoom {
         /// Process id.
         process: u32,
         /// Bytes that are needed.
         bytes: u64,
+        /// Whether the process was running already: its program may have taken the addresses.
+        is_running: bool,
     },
     /// No unused bytes in pages of code.
     #[error("process {process} has no unused bytes of code for the injection")]
@@ -386,6 +389,15 @@ impl Error {
 /// Text on the effect of a library that stays.
 fn remaining_effect(is_off: bool) -> &'static str {
     if is_off { "records nothing more" } else { "continues to record" }
+}
+
+/// Advice for a process without room for the library.
+fn room_hint(is_running: bool) -> &'static str {
+    if is_running {
+        "start it with 'sockcap record' instead, with --inject if it loads no library"
+    } else {
+        "strace sees what it does, see 'sockcap import strace --help'"
+    }
 }
 
 /// Text on the process that already traces another one.

@@ -1,5 +1,5 @@
-//! Privileges that a program's file gives: a traced program does not get them, so a program with
-//! such a file is never traced. For a script, its interpreter's file counts.
+//! Privileges that a program's file gives: a traced program does not get them, so a program that
+//! would gain some is never traced. For a script, its interpreter's file counts.
 
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -94,8 +94,32 @@ fn gained_privilege(process: u32, file: &OwnedFd) -> Option<FilePrivilege> {
     }
     // The size of the kernel's structure (`vfs_ns_cap_data`).
     let mut value = [0u8; 24];
-    let length = rustix::fs::getxattr(proc_name(file), "security.capability", &mut value[..]);
-    length.is_ok_and(|length| length > 0).then_some(FilePrivilege::Capabilities)
+    let name = "security.capability";
+    let length = rustix::fs::getxattr(proc_name(file), name, &mut value[..]).ok()?;
+    let value = value.get(..length)?;
+    gains_capabilities(value, &status).then_some(FilePrivilege::Capabilities)
+}
+
+/// Whether a file with this `security.capability` gives a process with this text of `status` a
+/// capability that the process does not have. Only then does the kernel take capabilities from a
+/// traced program (`cap_bprm_creds_from_file`). Root usually has all that a file can give. A value
+/// or status that cannot be parsed counts as a gain.
+fn gains_capabilities(value: &[u8], status: &str) -> bool {
+    let word = |at: usize| Some(u32::from_le_bytes(value.get(at..at + 4)?.try_into().ok()?));
+    // The kernel's first version has no high words.
+    let of_file = |low: usize, high: usize| {
+        Some(u64::from(word(low)?) | u64::from(word(high).unwrap_or(0)) << 32)
+    };
+    let of_process = |name: &str| {
+        let set = status.lines().find_map(|line| line.strip_prefix(name))?;
+        u64::from_str_radix(set.trim_ascii(), 16).ok()
+    };
+    let gained = || {
+        let (permitted, inheritable) = (of_file(4, 12)?, of_file(8, 16)?);
+        let given = of_process("CapBnd:")? & permitted | of_process("CapInh:")? & inheritable;
+        Some(given & !of_process("CapPrm:")?)
+    };
+    gained() != Some(0)
 }
 
 /// Privilege that a file of this mode, user and group gives to a process with this text of
@@ -178,6 +202,25 @@ mod tests {
             Some(FilePrivilege::SetUser),
             "nobody knows"
         );
+    }
+
+    #[test]
+    fn a_process_that_has_a_files_capabilities_gains_none() {
+        // CAP_NET_BIND_SERVICE and CAP_BPF.
+        const PERMITTED: u64 = 0x80_0000_0400;
+        // Version 2, in which CAP_KILL is inheritable.
+        let value: [u8; 20] = [1, 0, 0, 2, 0, 4, 0, 0, 0x20, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0];
+        let gains = |own: u64, inherited: u64, bounds: u64| {
+            let status = format!("CapInh:\t{inherited:x}\nCapPrm:\t{own:x}\nCapBnd:\t{bounds:x}\n");
+            gains_capabilities(&value, &status)
+        };
+        assert!(!gains(PERMITTED, 0, u64::MAX), "it has them");
+        assert!(gains(0, 0, u64::MAX));
+        assert!(gains(0x400, 0, u64::MAX), "it lacks one of them");
+        assert!(!gains(0, 0, !PERMITTED), "nothing can give it these");
+        assert!(gains(PERMITTED, 0x20, u64::MAX), "it inherits one that it does not have");
+        assert!(gains_capabilities(&value, ""), "nobody knows");
+        assert!(gains_capabilities(&[1, 0, 0, 2], "CapInh:\t0\nCapPrm:\t0\nCapBnd:\t0\n"));
     }
 
     #[test]

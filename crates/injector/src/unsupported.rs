@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 
 use crate::blob::Prepare;
-use crate::outcome::{Error, Outcome};
+use crate::outcome::{Error, InjectionOutcome};
 
 /// Report on an announced exec.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct ExecReport {
     /// Program, as its process named it; empty if it is not known.
     pub program: PathBuf,
     /// Result of the exec.
-    pub result: Result<Outcome, Error>,
+    pub result: Result<InjectionOutcome, Error>,
 }
 
 /// Callback for reports, called from several threads concurrently.
@@ -74,7 +74,7 @@ pub struct SpawnedChild {
     /// The child.
     pub child: Child,
     /// Always [`Error::Machine`].
-    pub result: Result<Outcome, Error>,
+    pub result: Result<InjectionOutcome, Error>,
 }
 
 /// Starts a command, which runs unchanged.

@@ -37,7 +37,7 @@ use crate::words::same_directory;
 use crate::{operation_naming, tidy};
 use injection::{InjectionSession, StartError};
 use options::RecordOptions;
-use summary::EndedRecording;
+use summary::{EndedRecording, NamedPrograms};
 use switches::{SwitchRecording, SwitchTally, refusal_line};
 
 const HELP: &str = "\
@@ -101,7 +101,7 @@ impl RunnableCommand for RecordCommand {
         if !self.processes.is_empty() {
             return record_running(self, &library);
         }
-        let (mut is_unseen, mut injected) = (false, None);
+        let (mut named, mut injected) = (NamedPrograms::Nothing, None);
         if let Some(program) = self.command.first()
             && let Some(unseen) =
                 visibility::look_at_program(program, self.command.get(1..).unwrap_or(&[]))
@@ -116,15 +116,17 @@ impl RunnableCommand for RecordCommand {
                 let (end, commands) = remedy.split_once('\n').unwrap_or((&remedy, ""));
                 tell!("sockcap: warning: {unseen}{end}");
                 commands.lines().for_each(|command| tell!("{command}"));
-                is_unseen = true;
+                named = NamedPrograms::Command;
             }
         }
         let (data, directory) = make_directory(self)?;
         let began = kernel_time();
         let recording = begin_recording(&data)?;
         let (variables, injected) = (self.library_variables()?, injected.as_deref());
-        let status = run_under(&library, &directory, self, (recording, variables), injected)?;
-        end_recording(&data, began, recording, self, is_unseen, Some(status));
+        let (status, has_failures) =
+            run_under(&library, &directory, self, (recording, variables), injected)?;
+        let named = if has_failures { NamedPrograms::NotInjected } else { named };
+        end_recording(&data, began, recording, self, named, Some(status));
         // A shell reports a signal in the same way.
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
         Ok(ExitCode::from(code as u8))
@@ -155,7 +157,7 @@ fn record_running(arguments: &RecordCommand, library: &Path) -> Result<ExitCode,
         recording,
         options: arguments.library_variables()?,
     })?;
-    end_recording(&data, began, recording, arguments, false, None);
+    end_recording(&data, began, recording, arguments, NamedPrograms::Nothing, None);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -176,7 +178,7 @@ fn end_recording(
     began: i64,
     recording: RecordingId,
     arguments: &RecordCommand,
-    is_unseen: bool,
+    named: NamedPrograms,
     status: Option<ExitStatus>,
 ) {
     let own = OwnLogs::for_recording(recording);
@@ -189,7 +191,7 @@ fn end_recording(
         || attach::process_list(&arguments.processes),
         |program| program.to_string_lossy().into_owned(),
     );
-    summary::print_summary(&EndedRecording { data, began, own: &own, program, is_unseen, status });
+    summary::print_summary(&EndedRecording { data, began, own: &own, program, named, status });
 }
 
 /// Makes the data directory if necessary, and returns it with its absolute path.
@@ -236,14 +238,14 @@ fn strace_advice(arguments: &RecordCommand) -> String {
 }
 
 /// Runs the command with the library preloaded, or put into its file `injected`, and waits for its
-/// end.
+/// end. Returns also whether the library could not be put into some programs.
 fn run_under(
     library: &Path,
     directory: &Path,
     arguments: &RecordCommand,
     (recording, variables): (RecordingId, Vec<(&'static str, String)>),
     injected: Option<&Path>,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<(ExitStatus, bool), CommandError> {
     let (program, rest) =
         arguments.command.split_first().map_or((None, [].as_slice()), |(p, r)| (Some(p), r));
     let program = program.cloned().unwrap_or_default();
@@ -299,14 +301,12 @@ fn run_under(
         Some(_) => injector::wait_child(&mut child).map_err(failed),
         None => child.wait().map_err(failed),
     };
-    if let Some(injection) = injection {
-        injection.end_injection();
-    }
+    let has_failures = injection.is_some_and(InjectionSession::end_injection);
     signals.close();
     if let Some(switches) = switches.flatten() {
         end_switches(switches);
     }
-    status
+    status.map(|status| (status, has_failures))
 }
 
 /// Begins to record the thread switches of the processes that this thread starts; `None`, with a

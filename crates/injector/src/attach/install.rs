@@ -169,7 +169,7 @@ fn place_code(
         let bytes = with_blob.checked_add(stubs_room).and_then(|sum| sum.checked_add(after));
         let bytes = bytes.ok_or_else(too_large)?;
         let address = maps::find_free_below(&regions, file.extent, bytes);
-        let address = address.ok_or(Error::NoRoom { process, bytes })?;
+        let address = address.ok_or(Error::NoRoom { process, bytes, is_running: true })?;
         regions.push(MemoryRegion {
             start: address,
             end: address + bytes,
@@ -246,7 +246,7 @@ fn fill_memory(
         let mapped = remote.system_call(libc::SYS_mmap, arguments, "mapping memory in it")?;
         if mapped != *address {
             unmap_range(remote, mapped, *bytes)?;
-            return Err(Error::NoRoom { process, bytes: *bytes });
+            return Err(Error::NoRoom { process, bytes: *bytes, is_running: true });
         }
     }
     let (blob, bytes) = laid.mapped.first().copied().unwrap_or_default();

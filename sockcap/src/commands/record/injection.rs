@@ -129,11 +129,12 @@ impl InjectionSession {
         Ok(child)
     }
 
-    /// Ends the session, and reports the programs that are not recorded.
-    pub(super) fn end_injection(self) {
-        for failure in self.close_socket() {
-            tell!("sockcap: warning: {failure}");
-        }
+    /// Ends the session, and reports the programs that are not recorded. Returns whether there are
+    /// any.
+    pub(super) fn end_injection(self) -> bool {
+        let failures = self.close_socket();
+        failures.iter().for_each(|failure| tell!("sockcap: warning: {failure}"));
+        !failures.is_empty()
     }
 
     /// Accepts no more announcements, and returns the programs that are not recorded.

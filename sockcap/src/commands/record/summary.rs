@@ -19,6 +19,17 @@ use crate::still_running::is_running;
 use crate::tuning::MAX_GAPS_NAMED;
 use crate::words::same_directory;
 
+/// Programs that warnings have named as not recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NamedPrograms {
+    /// None.
+    Nothing,
+    /// The command, which loads no library.
+    Command,
+    /// Programs that the library could not be put into.
+    NotInjected,
+}
+
 /// A recording that has ended.
 pub(super) struct EndedRecording<'a> {
     /// The data directory.
@@ -29,8 +40,8 @@ pub(super) struct EndedRecording<'a> {
     pub(super) own: &'a OwnLogs,
     /// The command, or the processes that were running before.
     pub(super) program: String,
-    /// Whether the command is known to load no library, which was reported before.
-    pub(super) is_unseen: bool,
+    /// The programs that warnings have named before.
+    pub(super) named: NamedPrograms,
     /// The exit status of the command.
     pub(super) status: Option<ExitStatus>,
 }
@@ -146,8 +157,12 @@ fn read_totals(ended: &EndedRecording) -> RecordingTotals {
 /// The reason why there is no log, in words.
 fn why_nothing(ended: &EndedRecording) -> String {
     let program = &ended.program;
-    if ended.is_unseen {
-        return format!("{program} did not load libsockcap.so");
+    match ended.named {
+        NamedPrograms::Nothing => {}
+        NamedPrograms::Command => return format!("{program} did not load libsockcap.so"),
+        NamedPrograms::NotInjected => {
+            return "the library could not be put into the programs named above".to_owned();
+        }
     }
     // System calls past libc are reported only when a process ends by itself.
     let by = match ended.status.and_then(|status| status.signal()) {

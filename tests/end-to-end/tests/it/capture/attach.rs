@@ -339,24 +339,27 @@ fn a_go_server_under_load_is_recorded_and_continues() {
     }
 }
 
+/// Asserts that the recorder refuses to record a process, and returns its messages.
+#[track_caller]
+pub(super) fn assert_refused(recording: &TestRecording, process: u32) -> String {
+    let mut command = Command::new(sockcap_program());
+    command.args(["record", "-p", &process.to_string(), "-d"]).arg(recording.data_dir());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
 #[test]
 fn unrecordable_processes_are_reported() {
     let recording = TestRecording::new();
-    let refused = |process: &str| {
-        let mut command = Command::new(sockcap_program());
-        command.args(["record", "-p", process, "-d"]).arg(recording.data_dir());
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(125), "{output:?}");
-        String::from_utf8(output.stderr).unwrap()
-    };
     // More than the largest possible id.
-    assert!(refused("4194305").contains("there is no process 4194305"));
+    assert!(assert_refused(&recording, 4_194_305).contains("there is no process 4194305"));
     let mut preloaded = recording.recorded_command(program_path("sleep"));
     let preloaded = ServerProcess(preloaded.arg("100").spawn().unwrap());
     let maps = format!("/proc/{}/maps", preloaded.0.id());
     while !fs::read_to_string(&maps).unwrap().contains("libsockcap") {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert!(refused(&preloaded.0.id().to_string()).contains("records it already"));
+    assert!(assert_refused(&recording, preloaded.0.id()).contains("records it already"));
     assert!(Path::new(&maps).exists());
 }
