@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::service::RequestId;
+use crate::tuning::auto::search::hypotheses::EQUAL_SHARES;
 
 /// The assignment of a service's calls to its requests.
 #[derive(Debug, Default)]
@@ -24,14 +25,18 @@ impl Assignment {
     /// Makes the request of the best hypothesis the likeliest one of each call that `is_meant`, if
     /// it has a share at all, by exchanging the two probabilities. If many calls have the same
     /// time, hundreds of hypotheses shift one of them, and together they outweigh the best
-    /// hypothesis.
+    /// hypothesis. Of any other call, only if its share is as large as the largest: the hypotheses
+    /// with either are equally likely, so that the best one decides.
     pub(super) fn prefer_best(&mut self, is_meant: impl Fn(usize) -> bool) {
-        let calls = self.request_of_call.iter().zip(&mut self.shares).enumerate();
-        for (_, (owner, shares)) in calls.filter(|(call, _)| is_meant(*call)) {
+        for (call, (owner, shares)) in self.request_of_call.iter().zip(&mut self.shares).enumerate()
+        {
             let likeliest = (0..shares.len()).max_by(|a, b| shares[*a].1.total_cmp(&shares[*b].1));
             let best = shares.iter().position(|(request, _)| request == owner);
             if let Some((best, likeliest)) = best.zip(likeliest) {
                 let share = shares[best].1;
+                if !is_meant(call) && shares[likeliest].1 - share > EQUAL_SHARES {
+                    continue;
+                }
                 shares[best].1 = std::mem::replace(&mut shares[likeliest].1, share);
             }
         }
@@ -53,5 +58,14 @@ mod tests {
         for call in [1, 2] {
             assert_eq!(found.shares[call], [(four, 0.3), (seven, 0.5), (None, 0.2)], "{call}");
         }
+    }
+
+    #[test]
+    fn the_best_hypothesis_decides_between_equal_shares() {
+        let [four, seven] = [4, 7].map(|request| Some(RequestId::from_index(request)));
+        let shares = vec![(four, 0.5 - 1e-9), (seven, 0.5 + 1e-9)];
+        let mut found = Assignment { request_of_call: vec![four], shares: vec![shares] };
+        found.prefer_best(|_| false);
+        assert_eq!(found.shares[0], [(four, 0.5 + 1e-9), (seven, 0.5 - 1e-9)]);
     }
 }

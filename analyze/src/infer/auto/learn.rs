@@ -219,6 +219,7 @@ fn learn_threads(
 /// Counts the final shapes of the requests of each kind; `ended` has pairs of kind and shape.
 fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, u32)>) {
     ended.sort_unstable();
+    model.requests = ended.len() as f64;
     for of_kind in ended.chunk_by(|one, other| one.0 == other.0) {
         let kind = of_kind[0].0;
         let mut finals: Vec<(u32, f64)> = of_kind
@@ -241,11 +242,21 @@ fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, 
             }
             (call, counts)
         });
-        model.counts.insert(kind, counts.collect());
+        let counts: Vec<(u32, Vec<f64>)> = counts.collect();
+        for (call, counts) in &counts {
+            let of_all = model.counts_of_all.entry(*call).or_default();
+            of_all.resize(of_all.len().max(counts.len()), 0.0);
+            of_all.iter_mut().zip(counts).for_each(|(of_all, count)| *of_all += count);
+        }
+        model.counts.insert(kind, counts);
         // The others may have any shape.
         finals.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         finals.truncate(MAX_SHAPES_OF_KIND);
         model.finals.insert(kind, finals);
+    }
+    // Requests of kinds that make no calls of a kind made none.
+    for counts in model.counts_of_all.values_mut() {
+        counts[0] += model.requests - counts.iter().sum::<f64>();
     }
 }
 

@@ -17,7 +17,7 @@ use super::shapes::{ShapeId, Shapes};
 use super::sizes::SizeEvidence;
 use super::threads::ThreadEvidence;
 use super::trigger::Trigger;
-use crate::tuning::auto::model::fit::{ANY_SHAPE, CROWDED, SLOTS};
+use crate::tuning::auto::model::fit::{ANY_SHAPE, CROWDED, LEAST_PROBABILITY, SLOTS};
 
 /// The delay after which calls of a kind are made.
 #[derive(Debug)]
@@ -40,6 +40,10 @@ pub(super) struct ServiceModel {
     /// Number of requests with 0, 1, 2 and more calls of a kind, by the kinds of the request and
     /// the call.
     pub(super) counts: FxHashMap<u32, Vec<(u32, Vec<f64>)>>,
+    /// The same for requests of all kinds, by the kind of call.
+    pub(super) counts_of_all: FxHashMap<u32, Vec<f64>>,
+    /// Number of requests of all kinds.
+    pub(super) requests: f64,
     /// Next calls for a request of that kind and shape, each with its frequency.
     pub(super) next: FxHashMap<(u32, ShapeId), Vec<(u32, f64)>>,
     /// Log-odds by which a later request overtakes less often than its delay alone predicts, by the
@@ -119,8 +123,10 @@ impl ServiceModel {
         if let Some(known) = self.memo.shapes.get(&(kind, shape)) {
             return *known;
         }
-        let (mut least, mut just, mut total) = (0.0, 0.0, 0.5);
-        for (of, count) in self.finals.get(&kind).into_iter().flatten() {
+        let finals = self.finals.get(&kind).map_or(&[][..], Vec::as_slice);
+        let own = if self.requests < 2.0 { 0.0 } else { 1.0 };
+        let (mut least, mut just, mut total) = (-own, -own, 0.5 - own);
+        for (of, count) in finals {
             total += count;
             if *of == shape {
                 just += count;
@@ -134,11 +140,9 @@ impl ServiceModel {
         let known = self.counts.get(&kind).map_or(&[][..], Vec::as_slice);
         for (of, counts) in known {
             let count = shapes.count(shape, *of) as usize;
-            let total = counts.iter().sum::<f64>() + 1.0;
-            let beyond = (count + 1).saturating_sub(counts.len()) as i32;
-            any_least *=
-                (counts.iter().skip(count).sum::<f64>() + 0.5 * 0.3f64.powi(beyond)) / total;
-            any_just *= (counts.get(count).copied().unwrap_or(0.0) + 0.02) / total;
+            let of_all = self.counts_of_all.get(of).map_or(&[][..], Vec::as_slice);
+            let [at_least, exactly] = count_probabilities(counts, of_all, count);
+            (any_least, any_just) = (any_least * at_least, any_just * exactly);
         }
         for (of, count) in shapes.counts(shape) {
             if !known.iter().any(|(known, _)| known == of) {
@@ -146,10 +150,11 @@ impl ServiceModel {
                 (any_least, any_just) = (any_least * rare, any_just * rare);
             }
         }
-        let mixed =
-            |seen: f64, any: f64| (1.0 - ANY_SHAPE) * seen / total + ANY_SHAPE * any.min(1.0);
-        let found =
-            [mixed(least, any_least).max(1e-12).ln(), mixed(just, any_just).max(1e-14).ln()];
+        let mixed = |seen: f64, any: f64| {
+            let seen = (1.0 - ANY_SHAPE) * seen.max(0.0) / total;
+            (seen + ANY_SHAPE * any.min(1.0)).max(LEAST_PROBABILITY).ln()
+        };
+        let found = [mixed(least, any_least), mixed(just, any_just)];
         self.memo.shapes.insert((kind, shape), found);
         found
     }
@@ -208,5 +213,67 @@ impl ServiceModel {
         self.memo.steps.push(step);
         self.memo.places.insert((kind, shape, call), self.memo.steps.len() as u32 - 1);
         self.memo.steps.len() - 1
+    }
+}
+
+/// Probabilities that a request makes at least and exactly `count` calls of a kind, if
+/// `counts[n]` requests of its kind, itself among them, made `n`, and `of_all[n]` requests of any
+/// kind. It is left out of both, as a request is no evidence of what it does itself, unless there
+/// is no other. The kind has the distribution of all as its prior, with the weight of a request.
+fn count_probabilities(counts: &[f64], of_all: &[f64], count: usize) -> [f64; 2] {
+    let requests: f64 = of_all.iter().sum();
+    let own = if requests < 2.0 { 0.0 } else { 1.0 };
+    let seen = |counts: &[f64]| {
+        let at_least = counts.iter().skip(count).sum();
+        let exactly = counts.get(count).copied().unwrap_or(0.0);
+        [at_least, exactly].map(|seen: f64| (seen - own).max(0.0))
+    };
+    // Numbers that no other request has follow a geometric distribution with the mean of all, so
+    // that each further call is less likely by the same factor.
+    let calls: f64 = of_all.iter().enumerate().map(|(calls, of)| calls as f64 * of).sum();
+    let mean = calls / requests.max(1.0);
+    let tail = (mean / (1.0 + mean)).powi(count as i32);
+    let [at_least, exactly] = seen(of_all);
+    let total = requests - own + 1.0;
+    let prior = [(at_least + 0.5 * tail) / total, (exactly + 0.02 * tail) / total];
+    let [at_least, exactly] = seen(counts);
+    let total = counts.iter().sum::<f64>() - own + 1.0;
+    [(at_least + prior[0]) / total, (exactly + prior[1]) / total]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_no_evidence_of_its_own_number_of_calls() {
+        // 80 requests without calls, and one with 66: only the number that it has itself speaks
+        // for it. The same if it is the only one of its kind.
+        let mut of_all = vec![80.0];
+        of_all.resize(67, 0.0);
+        of_all[66] = 1.0;
+        let mut alone = of_all.clone();
+        alone[0] = 0.0;
+        for counts in [&of_all, &alone] {
+            let [at_least, exactly] = count_probabilities(counts, &of_all, 66);
+            assert!(at_least < 1e-20 && exactly < 1e-20, "{at_least} {exactly}");
+        }
+        let [_, none] = count_probabilities(&of_all, &of_all, 0);
+        assert!((none - (79.0 + 79.02 / 81.0) / 81.0).abs() < 1e-9, "{none}");
+    }
+
+    #[test]
+    fn the_only_request_is_compared_with_itself() {
+        let [at_least, exactly] = count_probabilities(&[0.0, 1.0], &[0.0, 1.0], 1);
+        assert!((at_least - (1.0 + 1.25 / 2.0) / 2.0).abs() < 1e-9 && exactly > 0.5);
+    }
+
+    #[test]
+    fn each_further_call_is_less_likely_by_the_same_factor() {
+        // Two calls for each of ten requests: a mean of 2, so that the factor is 2/3.
+        let counts = [0.0, 0.0, 10.0];
+        let at_least = |count| count_probabilities(&counts, &counts, count)[0];
+        assert!((at_least(5) / at_least(4) - 2.0 / 3.0).abs() < 1e-9);
+        assert!(at_least(2) > 0.9, "{}", at_least(2));
     }
 }

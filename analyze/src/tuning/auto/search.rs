@@ -15,6 +15,9 @@ pub(crate) mod doubted {
 
 /// The search for the best assignment.
 pub(crate) mod hypotheses {
+    /// Difference of two shares of a call that are taken as equal: far above what sums of rounded
+    /// logarithms differ by.
+    pub(crate) const EQUAL_SHARES: f64 = 1e-6;
     /// Number of continuations that are gathered before the worst are dropped, relative to the
     /// number that is kept.
     pub(crate) const GATHERED_FACTOR: usize = 4;

@@ -1,8 +1,10 @@
 //! `sockcap score`: a result is compared with a truth from outside.
 
+use std::collections::HashMap;
 use std::fs;
 
 use end_to_end::command::{assert_succeeds, run_sockcap};
+use end_to_end::repository;
 
 const CALLS: &str = "\
 call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv
@@ -70,4 +72,33 @@ fn an_unusable_truth_is_reported() {
     fails("call_id,parent_call_id\nx,\n", &[], &["contains none of the calls"]);
     fails("call_id,parent_call_id\na,\n", &["--exclude", "wep"], &["--exclude wep", "client, web"]);
     fails("child,parent\n1,x\n", &[], &["truth.csv", "line 2", "'x'"]);
+}
+
+/// A piece of a recording of a Rust gateway with 8 requests at a time, in which the first request
+/// takes 87 ms, and 80 others take a few. Without contexts of execution, many of the calls could be
+/// of any of them.
+#[test]
+fn a_long_request_does_not_get_the_calls_of_all() {
+    let data = repository().join("tests/end-to-end/tests/it/analyze/data");
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| data.join(name).to_str().unwrap().to_owned();
+    let messages = file("one_long_request.messages.csv");
+    assert_succeeds(&["import", "messages", &messages], directory.path());
+    assert_succeeds(&["analyze"], directory.path());
+    let truth = file("one_long_request.truth.csv");
+    let score = assert_succeeds(&["score", "--truth", &truth, "--json"], directory.path());
+    let score: serde_json::Value = serde_json::from_str(&score).unwrap();
+    // Half of the links are right; what is sure is right.
+    let right = score["link_accuracy"].as_f64().unwrap();
+    assert!(right >= 0.5, "{score}");
+    let report = assert_succeeds(&["export", "calls"], directory.path());
+    let mut lines = report.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let parent = header.iter().position(|column| *column == "parent_call_id").unwrap();
+    let mut calls_of: HashMap<String, usize> = HashMap::new();
+    for line in lines.filter(|line| !line[parent].is_empty()) {
+        *calls_of.entry(line[parent].to_owned()).or_default() += 1;
+    }
+    let most = calls_of.values().max();
+    assert!(most.is_some_and(|most| *most <= 4), "one request has {most:?} calls");
 }
