@@ -38,7 +38,7 @@ static struct sock_filter filter[] = {
     RETURN(SECCOMP_RET_ALLOW),
 };
 
-// Tells the caller of `socket` its new descriptor; an error number, or 0 if it was told.
+// Gives the caller of `socket` its new descriptor; returns an error number, or 0 after success.
 static int give_socket(int listener, const struct seccomp_notif *call) {
     int type = call->data.args[1], mark = IPPROTO_SCTP;
     int made = socket(call->data.args[0], type, 0);

@@ -1,7 +1,8 @@
 //! Programs that load no library: a process that starts one records this, since nothing else will.
 //!
 //! A `vfork` child cannot write a record, since it runs on its parent's memory. It leaves a note in
-//! this memory, which the parent records when it makes its next child, or ends.
+//! this memory, which the parent records when it makes its next child, executes another program, or
+//! ends.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int};
@@ -101,6 +102,10 @@ impl PendingNote {
 /// the program cannot open the library, or 0.
 pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
     let is_aside = matches!(log::log_standing(), LogStanding::Aside);
+    if !is_aside {
+        // The notes of earlier children are in the memory that the call replaces.
+        collect_notes();
+    }
     let (mut note, mut announced) = (None, None);
     inspect_program(program, refused, |cause, file| {
         if matches!(cause, unseen::STATIC | unseen::GO) {

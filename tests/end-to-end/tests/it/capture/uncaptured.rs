@@ -1,6 +1,7 @@
 //! Activities of programs that are not captured are noted in their logs, and `record` and `info`
 //! name them: sockets of other kinds, `io_uring`, and system calls past libc.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -14,7 +15,7 @@ use reconcile::uncaptured::UncapturedThing;
 use socket_log::LogRecord;
 use socket_log::encode::FlowRole;
 
-use super::inject::go_command;
+use super::inject::{compile_go, go_command};
 
 /// Version of Go.
 const GO: &str = "1.27.3";
@@ -293,4 +294,52 @@ fn a_library_of_go_is_named_with_its_program() {
     );
     let log = recording.only_log();
     assert_eq!(uncaptured_uses(&log), (vec!["system calls of libshared.so (Go)".to_owned()], 0));
+}
+
+/// Programs of Go and of C without a dynamic linker, started by a shell script: two in children of
+/// the shell, the last one in its place.
+#[test]
+fn static_programs_of_a_script_are_named_with_the_command_that_records_them() {
+    let recording = TestRecording::new();
+    let directory = recording.file_path("");
+    compile_go(&recording, GO);
+    past_libc(&directory, "fixed", &["-static"]);
+    let script = "./goroutines 1 0\n./fixed close\nexec ./goroutines 1 0\n";
+    fs::write(directory.join("serve.sh"), script).unwrap();
+    let record = |flags: &[&str]| {
+        let arguments = [&["record", "--host", "web1"], flags, &["--", "sh", "serve.sh"]].concat();
+        let output = run_sockcap(&arguments, &directory);
+        let said = unfold_text(&to_text(&output.stderr));
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let advice = "record with --inject (x86-64), or run it under strace, then 'sockcap import \
+                  strace'";
+    let said = record(&["-d", "plain"]);
+    let programs = "not recorded: fixed, goroutines: statically linked";
+    assert!(said.contains(&format!("{programs}; {advice}")), "{said}");
+    let info = unfold_text(&assert_succeeds(&["info", "-d", "plain"], &directory));
+    for words in [
+        "programs that recorded processes started and that are not recorded: 3",
+        &format!("statically linked: {advice}"),
+    ] {
+        assert!(info.contains(words), "{words}: {info}");
+    }
+    let json = assert_succeeds(&["info", "-d", "plain", "--json"], &directory);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let unseen = json["not_seen"]["unseen"].as_array().unwrap();
+    let in_place = |program: &serde_json::Value| program["pid"] == program["by"]["pid"];
+    let found: Vec<_> =
+        unseen.iter().map(|it| (it["program"].as_str().unwrap(), in_place(it))).collect();
+    assert_eq!(found, [("./goroutines", false), ("./fixed", false), ("./goroutines", true)]);
+    for program in unseen {
+        assert_eq!(program["cause"], "statically linked", "{program}");
+        assert_eq!(program["by"]["host"], "web1", "{program}");
+        assert_eq!(program["by"]["command"], "sh serve.sh", "{program}");
+    }
+    // The advice helps.
+    let said = record(&["-d", "injected", "--inject"]);
+    assert!(!said.contains("not recorded"), "{said}");
+    let info = assert_succeeds(&["info", "-d", "injected"], &directory);
+    assert!(!info.contains("not recorded"), "{info}");
 }
