@@ -14,6 +14,8 @@ mod driver;
 mod flags;
 mod format;
 mod lines;
+#[cfg(test)]
+mod order_tests;
 mod perf;
 mod sink;
 mod source;

@@ -124,7 +124,9 @@ impl Importer for PacketImporter {
 }
 
 impl PacketImporter {
-    /// Groups the files by sniffer, in the order in which they are named.
+    /// Groups the files by sniffer: sniffers by their names, and the files of each by their paths.
+    /// Of sniffers that saw equally much of a host, the first times it, which must not depend on
+    /// the order in which the user names the files.
     pub fn group_by_sniffer(&self, files: &[PathBuf]) -> Vec<Sniffer> {
         let mut sniffers: Vec<Sniffer> = Vec::new();
         let mut add = |name: &str, file: &Path| {
@@ -144,6 +146,8 @@ impl PacketImporter {
         {
             add(&sniffer_name(file), file);
         }
+        sniffers.sort_by(|one, other| one.name.cmp(&other.name));
+        sniffers.iter_mut().for_each(|sniffer| sniffer.files.sort());
         sniffers
     }
 }

@@ -79,6 +79,9 @@ impl Importer for StraceImporter {
         data: &DataDir,
         progress: &dyn Progress,
     ) -> Result<ImportSummary, Error> {
+        // Lines of equal times come in the order of their files, and threads without an id have the
+        // number of their file: neither may depend on the order in which the user names the files.
+        let files = &sorted_paths(files)[..];
         let heads: Vec<StraceHead> =
             files.iter().map(|path| read_head(path)).collect::<Result<_, _>>()?;
         if let (true, Some(first)) = (heads.iter().all(|head| head.time.is_none()), files.first()) {
@@ -115,6 +118,12 @@ impl Importer for StraceImporter {
         let files = files.len() as u64;
         Ok(ImportSummary { files, bytes, written: vec![directory], ..imported.into_summary() })
     }
+}
+
+fn sorted_paths(files: &[PathBuf]) -> Vec<PathBuf> {
+    let mut sorted = files.to_vec();
+    sorted.sort();
+    sorted
 }
 
 /// Runs `import strace` on a file with these bytes, without writing anything, for fuzzing: returns
@@ -257,7 +266,7 @@ struct StraceImport {
     tasks: TaskTable,
     /// Latest time so far, in nanoseconds since the Unix epoch.
     latest: i64,
-    /// Time of the last line of each file, in nanoseconds since the Unix epoch.
+    /// Time of the last line of each file, in nanoseconds since the Unix epoch; 0 before its first.
     clocks: Vec<i64>,
 }
 
@@ -268,6 +277,7 @@ impl StraceImport {
             self.world.imported.add_unparsed(file, placed.number, text);
             return;
         };
+        let is_first = self.clocks.get(placed.file).is_none_or(|clock| *clock == 0);
         if line.what != LineContent::Remark {
             self.order_line(&mut line, placed.file);
         }
@@ -275,8 +285,11 @@ impl StraceImport {
         if line.what == LineContent::Remark {
             return;
         }
-        let thread =
-            line.thread.unwrap_or_else(|| self.tasks.only_thread(placed.thread.unwrap_or(0)));
+        let thread = line.thread.unwrap_or_else(|| {
+            let first = placed.thread.unwrap_or(0);
+            // The file's first thread has not ended but begins, whichever threads other files have.
+            if is_first { first } else { self.tasks.only_thread(first) }
+        });
         let held = || DeferredLine {
             text: text.to_vec(),
             file: placed.file,

@@ -249,6 +249,38 @@ fn calls_with_equal_ids_in_two_files_are_one_and_others_are_reported() {
     }
 }
 
+/// Ids decide if there are no endpoints. Without either, the messages may be different ones.
+#[test]
+fn messages_of_two_files_without_endpoints_count_once_only_if_their_ids_are_equal() {
+    let files = |row: fn(u64, [&str; 2], u64) -> String| -> [Vec<String>; 2] {
+        [0, 50_000].map(|ahead| {
+            let both = |call: u64| {
+                let at = 1_000_000_000 + 7_000_000 * call + ahead;
+                [row(call, ["a", "b"], at), row(call, ["b", "a"], at + 1_000_000)]
+            };
+            (0..30).flat_map(both).collect()
+        })
+    };
+    let rows = files(|call, [from, to], at| format!("{from},{to},{},{at}", 100 + call % 3));
+    let lines = files(|call, [from, to], at| format!("{at} MESSAGE {from} {to} id{call}"));
+    let (messages, project5) = (messages(), project5());
+    let cases: [(&dyn Importer, &str, [Vec<String>; 2], usize, &str); 2] = [
+        (&messages, "src,dst,bytes,send_first\n", rows, 120, "count twice: 60"),
+        (&project5, "", lines, 60, "count once: 60"),
+    ];
+    for (importer, header, mut files, made, note) in cases {
+        for _ in 0..2 {
+            files.reverse();
+            let imported = TableImportCase::new(importer, header, &files);
+            let trace =
+                MessageTrace::read(imported.data().messages_path(), imported.data().nodes_path())
+                    .unwrap();
+            assert_eq!(trace.len(), made, "{header}");
+            assert!(imported.notes.iter().any(|of| of.contains(note)), "{:?}", imported.notes);
+        }
+    }
+}
+
 #[test]
 fn files_with_different_messages_lose_none() {
     let [rows, _] = sniffed(true);

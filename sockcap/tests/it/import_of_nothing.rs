@@ -119,20 +119,28 @@ fn an_empty_import_fails_and_names_what_it_looked_for() {
     )
     .unwrap();
     assert!(import_in(&["pcap", "x.pcap"], path).status.success());
-    let before = list_files(&path.join("data"));
-    for (kind, content, expected) in cases {
+    let mut faults = Vec::new();
+    for (number, (kind, content, expected)) in cases.into_iter().enumerate() {
         let name = format!("x.{}", if kind == "pcap" { "pcap" } else { "file" });
         fs::write(path.join(&name), content).unwrap();
+        let before = list_files(&path.join("data"));
         let output = import_in(&[kind, &name], path);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{kind}: {said}");
+        let mut check = |holds: bool, fault: String| {
+            if !holds {
+                faults.push(format!("case {number}, {kind}: {fault}: {said}"));
+            }
+        };
+        check(output.status.code() == Some(1), format!("{}, instead of 1", output.status));
         for words in expected {
-            assert!(said.contains(words), "{kind}: '{words}' in {said}");
+            check(said.contains(words), format!("lacks '{words}'"));
         }
-        assert!(said.contains(&name), "{kind}: {said}");
-        assert!(!said.contains("next:") && !said.contains("are in"), "{kind}: {said}");
-        assert_eq!(list_files(&path.join("data")), before, "{kind}: {said}");
+        check(said.contains(&name), format!("lacks the name {name}"));
+        let has_result = said.contains("next:") || said.contains("are in");
+        check(!has_result, "names a result".to_owned());
+        check(list_files(&path.join("data")) == before, "changes other files".to_owned());
     }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
 /// The valid half of a file, or one of two files, is enough.

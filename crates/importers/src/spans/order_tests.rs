@@ -104,11 +104,43 @@ fn in_formats(reports: &[SpanReport]) -> [(&'static ImporterSpec, String); 4] {
     ]
 }
 
+/// Table of types of a log of Kieker's executions.
+const EXECUTION_TYPES: &str = "$1=kieker.common.record.controlflow.OperationExecutionRecord\n";
+
+/// Table of types of a log of Kieker's events.
+const EVENT_TYPES: &str = "\
+$3=kieker.common.record.flow.trace.operation.BeforeOperationEvent
+$4=kieker.common.record.flow.trace.operation.AfterOperationEvent
+";
+
+/// Events of a trace of Kieker. An operation begins, and then for each of `begins` another one
+/// begins within it, or the innermost one ends.
+fn kieker_events(trace: u8, begins: &[bool]) -> Vec<String> {
+    let (mut open, mut lines) = (Vec::new(), Vec::new());
+    for (order, begins) in [true].iter().chain(begins).enumerate() {
+        let (kind, operation) = if *begins {
+            open.push(order);
+            (3, order)
+        } else {
+            let Some(operation) = open.pop() else { continue };
+            (4, operation)
+        };
+        let time = 10 * order + usize::from(trace);
+        let name = format!("a.C{operation}");
+        lines.push(format!("${kind};0;{time};{trace};{order};{name}.f();{name}\n"));
+    }
+    lines
+}
+
 /// All steps of an import of these files, as text.
 fn imported(kind: &ImporterSpec, files: &[String]) -> Vec<String> {
+    imported_with_types(EXECUTION_TYPES, kind, files)
+}
+
+/// All steps of an import of these files, as text; Kieker's have this table of types.
+fn imported_with_types(types: &str, kind: &ImporterSpec, files: &[String]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
-    let map = directory.path().join("kieker.map");
-    fs::write(map, "$1=kieker.common.record.controlflow.OperationExecutionRecord\n").unwrap();
+    fs::write(directory.path().join("kieker.map"), types).unwrap();
     let write = |(place, text): (usize, &String)| {
         let file = directory.path().join(format!("{place}.dat"));
         fs::write(&file, text).unwrap();
@@ -231,5 +263,28 @@ proptest! {
             .collect();
         let whole: String = ordered.iter().map(line).collect();
         prop_assert_eq!(imported(&KIEKER, &[whole]), imported(&KIEKER, &files));
+    }
+
+    /// A trace is a stack of operations, so its own events are in order.
+    #[test]
+    fn traces_of_kieker_interleaved_in_any_way_are_one_import(
+        (traces, one, other) in
+            prop::collection::vec(prop::collection::vec(any::<bool>(), 0..8), 1..4)
+                .prop_flat_map(|traces| {
+                    let turns = traces.iter().enumerate();
+                    let turns = turns.flat_map(|(place, begins)| vec![place; begins.len() + 1]);
+                    let turns: Vec<usize> = turns.collect();
+                    (Just(traces), Just(turns.clone()).prop_shuffle(), Just(turns).prop_shuffle())
+                }),
+    ) {
+        let import = |turns: &[usize]| {
+            let of_trace = |(trace, begins): (u8, &Vec<bool>)| kieker_events(trace, begins);
+            let mut left: Vec<_> =
+                (1..).zip(&traces).map(of_trace).map(Vec::into_iter).collect();
+            let lines: Vec<String> = turns.iter().filter_map(|place| left[*place].next()).collect();
+            let files: Vec<String> = in_three(&lines).iter().map(|part| part.concat()).collect();
+            imported_with_types(EVENT_TYPES, &KIEKER, &files)
+        };
+        prop_assert_eq!(import(&one), import(&other));
     }
 }

@@ -10,5 +10,6 @@ mod flows;
 mod hosts;
 mod joined;
 mod links;
+mod order;
 mod segments;
 mod wire;

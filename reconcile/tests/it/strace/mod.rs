@@ -4,6 +4,7 @@
 
 mod files;
 mod imported;
+mod order;
 mod processes;
 mod segments;
 mod sockets;

@@ -257,6 +257,7 @@ fn report_unparsed(place: FilePlace, sink: &mut EventSink, summary: &mut ImportS
 #[cfg(test)]
 mod tests {
     use ::events::AttributeValue;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::events::ctf::line::find_attribute;
@@ -289,5 +290,69 @@ nothing
         assert_eq!(find_attribute(&sink, 0, "next_comm"), Some(AttributeValue::Text("a, b = {")));
         assert_eq!(find_attribute(&sink, 1, "ret"), Some(AttributeValue::Int(-11)));
         assert_eq!(find_attribute(&sink, 2, "procname"), Some(AttributeValue::Text("app")));
+    }
+
+    /// Event of a trace: the nanoseconds since the previous one, the processor, and the thread to
+    /// which the processor switches, or a call of the thread that it runs.
+    type TraceEvent = (i64, u8, Option<u16>);
+
+    /// Lines of babeltrace2 for a trace of `host`.
+    fn trace_text(host: &str, events: &[TraceEvent]) -> String {
+        let mut time = 0;
+        let mut text = String::new();
+        for (later, processor, switched) in events {
+            time += later;
+            let (name, fields) = match switched {
+                Some(next) => ("sched_switch", format!("prev_tid = 1, next_tid = {next}")),
+                None => ("syscall_exit_read", "ret = 1".to_owned()),
+            };
+            text += &format!(
+                "timestamp = 1457113582.{time:09}, trace = w, , trace:hostname = {host}, \
+                 trace:domain = kernel, name = {name}, stream.packet.context = {{ cpu_id = \
+                 {processor} }}, event.fields = {{ {fields} }}\n"
+            );
+        }
+        text
+    }
+
+    /// Reads traces one after the other; returns their events as text, sorted.
+    fn read_traces(traces: &[String]) -> Vec<String> {
+        let (mut sink, mut summary) = (EventSink::without_output(), ImportSummary::default());
+        let ctf = CtfFormat::default();
+        for text in traces {
+            let source = EventSource::Bytes(text.as_bytes());
+            ctf.read_source(&source, &mut sink, &mut summary).unwrap();
+        }
+        assert_eq!(summary.skipped.total(), 0);
+        let describe = |place| {
+            let event = sink.piece.event_at(place);
+            let [host, kind] = [event.host, event.kind].map(|name| sink.names.name_of(name));
+            format!("{} {host} {kind} {} {}", event.time, event.processor, event.thread)
+        };
+        let mut all: Vec<String> = (0..sink.piece.len()).map(describe).collect();
+        all.sort();
+        all
+    }
+
+    fn any_traces() -> impl Strategy<Value = Vec<String>> {
+        let event = (0..9_i64, 0..3_u8, prop::option::of(1..9_u16));
+        let host = prop::sample::select(vec!["web", "db"]);
+        let trace = (host, prop::collection::vec(event, 1..9));
+        let trace = trace.prop_map(|(host, events)| trace_text(host, &events));
+        prop::collection::vec(trace, 1..5)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        /// Each trace has its own running threads, also if it is of the same host as another.
+        #[test]
+        fn traces_in_any_order_have_the_same_events(
+            (ordered, shuffled) in any_traces().prop_flat_map(|all| {
+                (Just(all.clone()), Just(all).prop_shuffle())
+            }),
+        ) {
+            prop_assert_eq!(read_traces(&ordered), read_traces(&shuffled));
+        }
     }
 }
