@@ -1,7 +1,7 @@
 //! The whole analysis, from the trace to its output in the data directory: `links.parquet`,
 //! `paths.parquet`, `patterns.parquet` and, with the options and totals, `analysis.json`.
 
-use message_trace::{DataDir, DataPath, PathError, Progress};
+use message_trace::{DataDir, DataPath, MessageId, PathError, Progress};
 use out_of_core::MemoryBudget;
 use out_of_core::workers::run_ahead;
 use serde::{Deserialize, Serialize};
@@ -121,23 +121,25 @@ pub fn analyze_by(
             progress,
         });
         let own = batch.own.clone();
+        let own_ids = MessageId::of_rows(own.clone());
         debug!(
             first = batch.first,
             messages = own.len(),
-            links = own.clone().map(|message| found.parents(message).len()).sum::<usize>(),
+            links = own_ids.clone().map(|message| found.parents(message).len()).sum::<usize>(),
             "links of a batch are inferred"
         );
         totals.circles += found.break_cycles(&own);
         totals.messages += own.len() as u64;
-        let is_own = |message: &&u32| own.contains(&(**message as usize));
+        let is_own = |message: &&MessageId| own.contains(&message.index());
         totals.handed_on +=
             inference.messages_linked_by_handoff().iter().filter(is_own).count() as u64;
         totals.by_words +=
             inference.messages_linked_by_words().iter().filter(is_own).count() as u64;
-        totals.links += own.clone().map(|message| found.parents(message).len() as u64).sum::<u64>();
+        totals.links +=
+            own_ids.clone().map(|message| found.parents(message).len() as u64).sum::<u64>();
         totals.spontaneous +=
-            own.clone().map(|message| found.spontaneous_probability(message)).sum::<f64>();
-        for message in own.clone() {
+            own_ids.clone().map(|message| found.spontaneous_probability(message)).sum::<f64>();
+        for message in own_ids {
             for time in
                 [batch.trace.send_ts(message), batch.trace.recv_ts(message)].into_iter().flatten()
             {

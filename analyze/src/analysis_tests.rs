@@ -214,16 +214,13 @@ fn batches_give_the_same_result_as_the_whole_trace() {
                 (parts.totals.links, parts.totals.span),
                 (whole.totals.links, whole.totals.span)
             );
-            for message in 0..trace.len() {
+            for message in trace.ids() {
                 let likely = |of: &AnalysisOutput| {
-                    of.links
-                        .most_likely(message)
-                        .and_then(|place| of.links.parents(message).nth(place))
-                        .map(|link| link.0)
+                    of.links.likeliest_parent(message).map(|(parent, _)| parent)
                 };
-                assert_eq!(likely(&parts), likely(&whole), "{algorithm} {stretch} {message}");
+                assert_eq!(likely(&parts), likely(&whole), "{algorithm} {stretch} {message:?}");
             }
-            let messages = |of: &AnalysisOutput| -> Vec<Vec<u32>> {
+            let messages = |of: &AnalysisOutput| -> Vec<Vec<MessageId>> {
                 of.instances.iter().map(|instance| instance.messages.to_vec()).collect()
             };
             assert_eq!(messages(&parts), messages(&whole), "{algorithm} {stretch}");
@@ -274,7 +271,7 @@ fn batches_by_roles_give_the_result_of_the_whole_trace_with_the_links_by_names()
         let two = "client>web web>app app>web web>app#2 app#2>web web>client ".to_owned();
         assert_eq!(shapes(&whole), [(one, 54), (two, 18)], "{algorithm}");
         assert_eq!(whole.links, names.links, "{algorithm}: roles do not change the links");
-        let messages = |of: &AnalysisOutput| -> Vec<Vec<u32>> {
+        let messages = |of: &AnalysisOutput| -> Vec<Vec<MessageId>> {
             of.instances.iter().map(|instance| instance.messages.to_vec()).collect()
         };
         assert_eq!(messages(&whole), messages(&names), "{algorithm}");
@@ -318,15 +315,15 @@ proptest! {
         let algorithm = Algorithm::from(entry);
         let options = Options { algorithm, window, clients_start_paths, ..Options::default() };
         let AnalysisOutput { links, instances, patterns, .. } = analyzed(&trace, &options);
-        for child in 0..trace.len() {
-            let parents = links.parents(child);
+        for child in trace.ids() {
+            let parents = links.parents_here(child);
             let total: f64 = parents.clone().map(|(_, probability)| probability).sum();
             prop_assert!((total + links.spontaneous_probability(child) - 1.0).abs() < 1e-9);
             let sent = trace.message(child);
             for (parent, probability) in parents {
                 prop_assert!(probability > 0.0 && probability <= 1.0);
-                prop_assert!(parent as usize != child);
-                let cause = trace.message(parent as usize);
+                prop_assert!(parent != child);
+                let cause = trace.message(parent);
                 prop_assert_eq!(cause.dst, sent.src);
                 // A cause has arrived with its first byte. If the node has no time of its own, the
                 // times of its peers are used; but with auto, messages of an untraced node are

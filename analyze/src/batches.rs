@@ -12,7 +12,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use message_trace::table::{EndsReader, MessageReader};
-use message_trace::{DataDir, FROM_CONNECTING, FlowId, MessageTrace, NodeList, PathError};
+use message_trace::{
+    DataDir, FROM_CONNECTING, FlowId, MessageId, MessageTrace, NodeList, PathError,
+};
 use out_of_core::workers::run_in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -171,7 +173,7 @@ impl TraceOverview {
             let mut outline = OutlineBuilder::new(NodeList::default());
             let mut more = FlowSurplus::default();
             reader.read_group(group, |part| {
-                for row in (0..part.len()).filter(|row| calls && part.call_number(*row).is_none()) {
+                for row in part.ids().filter(|row| calls && part.call_number(*row).is_none()) {
                     more.add_messages(
                         part.flow(row),
                         if part.direction(row) == FROM_CONNECTING { 1 } else { -1 },
@@ -198,7 +200,7 @@ fn count_open_requests(
     trace: &MessageTrace,
     rows: Range<usize>,
 ) {
-    for row in rows.filter(|row| trace.call_number(*row).is_none()) {
+    for row in MessageId::of_rows(rows).filter(|row| trace.call_number(*row).is_none()) {
         let is_request = trace.direction(row) == FROM_CONNECTING;
         change_count(open, trace.flow(row), |open| {
             if is_request { open + 1 } else { open.saturating_sub(1) }
@@ -264,8 +266,8 @@ mod tests {
                     (length / AROUND_DIVISOR).min(whole.len() - next),
                     "{calls} {length}"
                 );
-                for row in 0..trace.len() {
-                    let (found, wanted) = (trace.message(row), whole.message(first + row));
+                for row in trace.ids() {
+                    let (found, wanted) = (trace.message(row), whole.message(row.add_rows(first)));
                     assert_eq!((found.send_ts, found.src), (wanted.send_ts, wanted.src));
                     assert_eq!(trace.nodes.get(found.src), whole.nodes.get(wanted.src));
                     assert_eq!(
@@ -312,7 +314,7 @@ mod tests {
             let batch =
                 TraceBatches::open(&data, 9, &whole).unwrap().next_batch().unwrap().unwrap();
             let calls = Calls::from_trace(&batch.trace);
-            calls.iter().map(|call| (calls.request(call), calls.response(call))).collect()
+            calls.pair_rows()
         };
         assert_eq!(pairs(&[]), [(Some(0), Some(3)), (Some(1), Some(2))]);
         let in_order = [(Some(0), Some(2)), (Some(1), Some(3))];
@@ -361,13 +363,13 @@ mod tests {
         while let Some(batch) = batches.next_batch().unwrap() {
             let TraceBatch { trace, first, .. } = &*batch;
             let naming = namer.name_batch(trace);
-            for row in 0..trace.len() {
+            for row in trace.ids() {
                 let text = |naming: &Naming, hop: u32| {
                     let hop = naming.hop_name(hop);
                     [hop.src, hop.dst, hop.src_port, hop.dst_port]
                         .map(|text| naming.label_text(text).to_owned())
                 };
-                let whole = *first as usize + row;
+                let whole = row.add_rows(*first as usize);
                 assert_eq!(text(&naming, naming.hop(row)), text(&all, all.hop(whole)));
                 assert_eq!(naming.src(row), all.src(whole), "numbers are the same in all batches");
                 assert_eq!(naming.hop(row), all.hop(whole));
@@ -410,10 +412,10 @@ mod tests {
                     for call in calls.iter() {
                         let (request, response) = (calls.request(call), calls.response(call));
                         let row = request.or(response).unwrap();
-                        let of_all = all.call_of_message(first + row);
-                        let here = |row: Option<usize>| {
-                            row.and_then(|row| row.checked_sub(first))
-                                .filter(|row| *row < trace.len())
+                        let of_all = all.call_of_message(row.add_rows(first));
+                        let here = |row: Option<MessageId>| {
+                            row.and_then(|row| row.subtract_rows(first))
+                                .filter(|row| row.index() < trace.len())
                         };
                         assert_eq!(request, here(all.request(of_all)), "{length}");
                         assert_eq!(response, here(all.response(of_all)), "{length}");

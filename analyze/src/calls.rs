@@ -31,7 +31,7 @@ pub mod windows;
 
 use std::borrow::Cow;
 
-use message_trace::{Message, MessageTrace, NodeId};
+use message_trace::{Message, MessageId, MessageTrace, NodeId};
 use out_of_core::id_types;
 use rustc_hash::FxHashSet;
 
@@ -39,11 +39,20 @@ pub use candidates::CandidateParents;
 pub use parents::{LikelyParent, LikelyParents};
 pub use table::CallTable;
 
+use crate::links::ParentMessage;
+
 id_types! {
     /// Number of a call among the [`Calls`] of a trace, in the order of their first messages.
     pub struct CallId;
-    /// Row of a message in a trace in memory.
-    pub(crate) struct MessageId;
+}
+
+#[cfg(test)]
+impl Calls {
+    /// The rows of the request and the response of each call.
+    pub(crate) fn pair_rows(&self) -> Vec<(Option<usize>, Option<usize>)> {
+        let row = |id: Option<MessageId>| id.map(MessageId::index);
+        self.iter().map(|call| (row(self.request(call)), row(self.response(call)))).collect()
+    }
 }
 
 /// A request and its response; one of the two may be missing.
@@ -84,25 +93,25 @@ impl Calls {
         self.request.is_empty()
     }
 
-    /// Returns the row of the call's request; `None` if only its response was seen.
-    pub fn request(&self, call: CallId) -> Option<usize> {
-        self.request[call.index()].map(MessageId::index)
+    /// Returns the call's request; `None` if only its response was seen.
+    pub fn request(&self, call: CallId) -> Option<MessageId> {
+        self.request[call.index()]
     }
 
-    /// Returns the row of the call's request or, if that was not seen, of its response.
-    fn request_or_response(&self, call: CallId) -> usize {
-        self.request(call).or(self.response(call)).unwrap_or_default()
+    /// Returns the call's request or, if that was not seen, its response.
+    fn request_or_response(&self, call: CallId) -> MessageId {
+        self.request(call).or(self.response(call)).unwrap_or(MessageId::from_index(0))
     }
 
-    /// Returns the row of the call's first message, by which calls are ordered.
-    pub(crate) fn earliest_row(&self, call: CallId) -> usize {
+    /// Returns the call's first message, by which calls are ordered.
+    pub(crate) fn earliest_message(&self, call: CallId) -> MessageId {
         let (request, response) = (self.request(call), self.response(call));
-        request.into_iter().chain(response).min().unwrap_or_default()
+        request.into_iter().chain(response).min().unwrap_or(MessageId::from_index(0))
     }
 
-    /// Returns the row of the call's response.
-    pub fn response(&self, call: CallId) -> Option<usize> {
-        self.response[call.index()].map(MessageId::index)
+    /// Returns the call's response.
+    pub fn response(&self, call: CallId) -> Option<MessageId> {
+        self.response[call.index()]
     }
 
     /// Returns whether the call is no real one but a control message of a connection, such as
@@ -131,21 +140,22 @@ impl Calls {
 
     /// Returns the request of the call with this message as a response fragment other than the
     /// last.
-    pub(crate) fn request_of_fragment(&self, message: usize) -> Option<usize> {
+    pub(crate) fn request_of_fragment(&self, message: MessageId) -> Option<MessageId> {
         let call = self.call_of_message(message);
         self.response_fragments
-            .binary_search(&(call, MessageId::from_index(message)))
+            .binary_search(&(call, message))
             .ok()
             .and_then(|_| self.request(call))
     }
 
-    /// Returns whether this message exists: links of another trace may have more messages.
-    fn has_message(&self, message: u32) -> bool {
-        (message as usize) < self.of_message.len()
+    /// Returns a possible parent if it is one of the messages: links of another trace may have more
+    /// messages.
+    fn known_message(&self, parent: ParentMessage) -> Option<MessageId> {
+        parent.here().filter(|id| id.index() < self.of_message.len())
     }
 
     /// Returns whether the message is part of a complete call, or is an unanswered request.
-    pub(crate) fn is_in_call(&self, message: usize) -> bool {
+    pub(crate) fn is_in_call(&self, message: MessageId) -> bool {
         self.request(self.call_of_message(message)).is_some()
     }
 
@@ -153,21 +163,21 @@ impl Calls {
     /// only the order of all messages between two nodes.
     pub(crate) fn is_reliably_paired(&self, trace: &MessageTrace, call: CallId) -> bool {
         let row = self.request_or_response(call);
-        trace.call_number(row).is_some()
-            || connection::is_connection(trace, MessageId::from_index(row))
+        trace.call_number(row).is_some() || connection::is_connection(trace, row)
     }
 
     /// Returns the call that the message belongs to.
-    pub fn call_of_message(&self, message: usize) -> CallId {
-        self.of_message[message]
+    pub fn call_of_message(&self, message: MessageId) -> CallId {
+        self.of_message[message.index()]
     }
 
     /// Returns the call's id: the imported one or, without one, `#` and the row of its first
     /// message. If an earlier call has the same imported id, the `#` and row are appended, so that
     /// every id is unique.
     pub fn id<'trace>(&self, trace: &'trace MessageTrace, call: CallId) -> Cow<'trace, str> {
-        let row = self.earliest_row(call);
-        match trace.call_id(row) {
+        let first = self.earliest_message(call);
+        let row = first.index();
+        match trace.call_id(first) {
             Some(id) if !self.repeated.contains(&call) => Cow::Borrowed(id),
             Some(id) => Cow::Owned(format!("{id}#{row}")),
             None => Cow::Owned(format!("#{row}")),

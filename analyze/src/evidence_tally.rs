@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
+use message_trace::{FROM_CONNECTING, MessageId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::call_evidence::{CallEvidence, ServiceEvidence};
@@ -35,7 +35,7 @@ impl EvidenceTally {
     ) {
         let mut counts: FxHashMap<u32, BatchCounts> = FxHashMap::default();
         let mut workers: Option<WorkerThreads> = None;
-        for row in own {
+        for row in MessageId::of_rows(own) {
             let Some(node) = naming.nodes().get(naming.src(row) as usize) else { continue };
             let sender = || trace.message(row).src;
             let evidence = links.evidence(row).filter(|_| !trace.is_connect(row));
@@ -88,7 +88,7 @@ struct WorkerThreads {
 
 impl WorkerThreads {
     fn from_trace(trace: &MessageTrace, handoffs: &[Handoff]) -> WorkerThreads {
-        let requests = (0..trace.len()).filter(|row| trace.direction(*row) == FROM_CONNECTING);
+        let requests = trace.ids().filter(|row| trace.direction(*row) == FROM_CONNECTING);
         let receivers = requests.filter_map(|row| {
             let message = trace.message(row);
             Some((message.dst, message.dst_tid?))
@@ -101,7 +101,7 @@ impl WorkerThreads {
 
     /// Returns whether the message was sent by a thread, not by a context, that receives no
     /// requests, in a process that does, and without recorded hand-offs.
-    fn has_sent(&self, trace: &MessageTrace, row: usize) -> bool {
+    fn has_sent(&self, trace: &MessageTrace, row: MessageId) -> bool {
         let message = trace.message(row);
         message.src_tid.is_some_and(|thread| {
             !is_context(thread)

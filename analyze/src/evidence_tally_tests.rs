@@ -29,7 +29,7 @@ fn services(
 ) -> Vec<ServiceEvidence> {
     let naming = Naming::new(trace, &Options::default());
     let mut links = Links::spontaneous_only(trace.len());
-    for row in [1, 5] {
+    for row in [1, 5].map(MessageId::from_index) {
         links.set_evidence(row, Some(evidence));
     }
     let mut tally = EvidenceTally::default();

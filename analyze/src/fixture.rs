@@ -9,8 +9,8 @@ use message_trace::table::operations::{OperationRow, OperationWriter};
 use message_trace::table::words::{WordRow, WordWriter};
 use message_trace::{
     ConnectSpan, DataDir, EndPair, Endpoint, EndpointId, FROM_ACCEPTING, FROM_CONNECTING, FlowId,
-    Message, MessageEnd, MessageTrace, Node, NodeEnd, NodeId, OperationFacts, OperationRole,
-    TransportProtocol, WordHash,
+    Message, MessageEnd, MessageId, MessageTrace, Node, NodeEnd, NodeId, OperationFacts,
+    OperationRole, TransportProtocol, WordHash,
 };
 use out_of_core::MemoryBudget;
 
@@ -122,13 +122,13 @@ impl Fixture {
             let call = call.map(|call| format!("{}/{call}", message.flow.number()));
             self.trace.push(&Message { src_endpoint, dst_endpoint, ..*message }, call.as_deref());
             if let Some(facts) = facts {
-                self.trace.set_operation(row, *facts);
+                self.trace.set_operation(MessageId::from_index(row), *facts);
             }
             for (end, word) in MessageEnd::ALL
                 .into_iter()
                 .flat_map(|end| words.iter().map(move |word| (end, word)))
             {
-                self.trace.add_word(row, end, WordHash(*word));
+                self.trace.add_word(MessageId::from_index(row), end, WordHash(*word));
             }
         }
         self.trace.sort_messages();

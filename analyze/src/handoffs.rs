@@ -69,8 +69,7 @@ impl HandoffReader {
         &mut self,
         batch: &MessageTrace,
     ) -> Result<Vec<Handoff>, PathError> {
-        let times =
-            (0..batch.len()).flat_map(|row| [batch.send_ts(row), batch.recv_ts(row)]).flatten();
+        let times = batch.ids().flat_map(|id| [batch.send_ts(id), batch.recv_ts(id)]).flatten();
         let (first, last) = times
             .fold((i64::MAX, i64::MIN), |(first, last), time| (time.min(first), time.max(last)));
         while self.read.front().is_some_and(|handoff| handoff.woken < first) {

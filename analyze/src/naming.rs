@@ -19,6 +19,8 @@ mod transient_ports;
 
 use std::ops::Range;
 
+use message_trace::MessageId;
+
 pub use crate::options::{AliasError, Aliases};
 pub(crate) use by_role::RoleLabels;
 pub use labels::CLIENT;
@@ -63,14 +65,14 @@ impl Naming {
 
     /// Returns the node that sent the message.
     #[inline]
-    pub(crate) fn src(&self, message: usize) -> u32 {
-        self.src[message]
+    pub(crate) fn src(&self, message: MessageId) -> u32 {
+        self.src[message.index()]
     }
 
     /// Returns the node that received the message.
     #[inline]
-    pub(crate) fn dst(&self, message: usize) -> u32 {
-        self.dst[message]
+    pub(crate) fn dst(&self, message: MessageId) -> u32 {
+        self.dst[message.index()]
     }
 
     /// Returns the nodes; [`Naming::src`] and [`Naming::dst`] are indices.
@@ -80,8 +82,8 @@ impl Naming {
 
     /// Returns the labels of the message, as an index for [`Naming::hop_name`].
     #[inline]
-    pub(crate) fn hop(&self, message: usize) -> u32 {
-        self.hop[message]
+    pub(crate) fn hop(&self, message: MessageId) -> u32 {
+        self.hop[message.index()]
     }
 
     /// Returns the labels with this number.

@@ -8,7 +8,7 @@
 //! the response need not be searched. For a single call, the response shows when its receiver
 //! acted.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 
 /// The receipt of a message: nanoseconds on the common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub(crate) struct MessageReceipt {
 }
 
 impl MessageReceipt {
-    /// Returns the receipt of the message at this row, before any action of its receiver is known.
-    pub(crate) fn from_row(trace: &MessageTrace, row: usize) -> MessageReceipt {
+    /// Returns the receipt of a message, before any action of its receiver is known.
+    pub(crate) fn from_row(trace: &MessageTrace, row: MessageId) -> MessageReceipt {
         MessageReceipt::new(trace.arrival_time(row), trace.recv_ts(row))
     }
 

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use message_trace::table::operations::{OperationReader, OperationRole};
-use message_trace::{DataDir, MessageTrace, OperationFacts, PathError};
+use message_trace::{DataDir, MessageId, MessageTrace, OperationFacts, PathError};
 
 use super::operation_names::OperationNames;
 use crate::evidence::Evidence;
@@ -104,6 +104,7 @@ impl OperationCursor {
                 continue;
             }
             last = Some(row);
+            let row = MessageId::from_index(row);
             trace.set_operation(row, facts);
             if let Some(call) = call.filter(|_| trace.call_number(row).is_none()) {
                 // Call ids are unique within a connection only.
@@ -170,10 +171,10 @@ mod tests {
                 let mut batch = MessageTrace::new(whole.nodes.clone());
                 batch.append_rows(&whole, begin..(first + length).min(9));
                 operations.attach_to_batch(&mut batch, first - begin, begin as u64).unwrap();
-                for row in first - begin..batch.len() {
+                for row in MessageId::of_rows(first - begin..batch.len()) {
                     let id = batch.call_id(row).map(str::to_owned);
                     found.extend(
-                        batch.operations(row).map(|facts| (begin + row, facts, id.clone())),
+                        batch.operations(row).map(|facts| (begin + row.index(), facts, id.clone())),
                     );
                     assert!(id.is_none() || batch.operations(row).is_some());
                 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use message_trace::table::words::{WordReader, WordRow};
-use message_trace::{DataDir, MessageEnd, MessageTrace, PathError, WordHash};
+use message_trace::{DataDir, MessageEnd, MessageId, MessageTrace, PathError, WordHash};
 
 /// The words of a data directory, read batch by batch.
 pub(super) struct WordCursor {
@@ -44,7 +44,7 @@ impl WordCursor {
         for WordRow { message, received, word } in self.read.drain(..own) {
             let end = if received { MessageEnd::Received } else { MessageEnd::Sent };
             if let Some(row) = message.checked_sub(first).filter(|row| *row as usize >= from) {
-                trace.add_word(row as usize, end, WordHash(word as u32));
+                trace.add_word(MessageId::from_index(row as usize), end, WordHash(word as u32));
             }
         }
         Ok(())
@@ -81,7 +81,7 @@ mod tests {
                     let message = (begin + row) as u64;
                     for end in MessageEnd::ALL {
                         let received = end == MessageEnd::Received;
-                        let all = batch.words(row, end).iter();
+                        let all = batch.words(MessageId::from_index(row), end).iter();
                         let rows = all.map(|word| word.0 as i32);
                         found.extend(rows.map(|word| WordRow { message, received, word }));
                     }

@@ -5,14 +5,14 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{FlowId, MessageTrace, OperationRole};
+use message_trace::{FlowId, MessageId, MessageTrace, OperationRole};
 
+use super::MessagePair;
 use super::connection::{row_direction, times_at_ends};
-use super::{MessageId, MessagePair};
 
 /// Returns whether the roles of all messages with this id are known.
 pub(super) fn have_roles(trace: &MessageTrace, call: &[(FlowId, u32, MessageId)]) -> bool {
-    trace.has_operations() && call.iter().all(|(_, _, row)| trace.operations(row.index()).is_some())
+    trace.has_operations() && call.iter().all(|(_, _, row)| trace.operations(*row).is_some())
 }
 
 /// Appends the pairs of the messages of one id, which are in order, and the unpaired messages to
@@ -23,7 +23,7 @@ pub(super) fn pair_by_roles(
     pairs: &mut Vec<MessagePair>,
     alone: &mut Vec<(FlowId, MessageId, bool)>,
 ) {
-    let role = |row: MessageId| trace.operations(row.index()).map(|operation| operation.role);
+    let role = |row: MessageId| trace.operations(row).map(|operation| operation.role);
     let flow = call.first().map(|first| first.0).unwrap_or_default();
     let rows = || call.iter().map(|(_, _, row)| *row);
     pairs.extend(
@@ -97,7 +97,7 @@ mod tests {
             };
         }
         let calls = Calls::from_trace(&trace.trace());
-        calls.iter().map(|call| (calls.request(call), calls.response(call))).collect()
+        calls.pair_rows()
     }
 
     #[test]

@@ -24,15 +24,13 @@ impl CandidateParents {
         // A call that comes later in this order has no candidates yet, as happens on cyclic routes.
         for call in order::order_by_causes(calls, links) {
             routes.clear();
-            if let Some(request) =
-                calls.request(call).filter(|request| *request < links.message_count())
+            if let Some(request) = calls.request(call).filter(|request| links.has_message(*request))
             {
                 routes.push((None, links.spontaneous_probability(request)));
-                for (cause, probability) in
-                    links.parents(request).filter(|(cause, _)| calls.has_message(*cause))
-                {
-                    let from = calls.call_of_message(cause as usize);
-                    if calls.request(from) == Some(cause as usize) {
+                for (cause, probability) in links.parents(request) {
+                    let Some(cause) = calls.known_message(cause) else { continue };
+                    let from = calls.call_of_message(cause);
+                    if calls.request(from) == Some(cause) {
                         routes.push((Some(from), probability));
                     } else {
                         // An earlier call was made for the same parent, or delivered work for other
@@ -93,8 +91,8 @@ mod tests {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
         // y, at row 1, was made after z, at row 3, because clocks are off.
-        links.set_parents(1, &[(4, 0.75)], 0.25);
-        links.set_parents(3, &[(0, 0.5)], 0.5);
+        links.set_parent_rows(1, &[(4, 0.75)], 0.25);
+        links.set_parent_rows(3, &[(0, 0.5)], 0.5);
         let candidates = CandidateParents::from_links(&calls, &links);
         assert_eq!(
             candidates.of_call(id(1)),
@@ -107,8 +105,8 @@ mod tests {
     fn probabilities_of_routes_to_one_parent_are_added() {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
-        links.set_parents(1, &[(0, 0.75)], 0.25);
-        links.set_parents(3, &[(2, 0.5), (0, 0.25)], 0.25);
+        links.set_parent_rows(1, &[(0, 0.75)], 0.25);
+        links.set_parent_rows(3, &[(2, 0.5), (0, 0.25)], 0.25);
         let candidates = CandidateParents::from_links(&calls, &links);
         assert_eq!(candidates.of_call(id(0)), [(None, 1.0)]);
         assert_eq!(candidates.of_call(id(1)), [(Some(id(0)), 0.75), (None, 0.25)]);

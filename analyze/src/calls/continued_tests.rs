@@ -1,6 +1,6 @@
 //! Tests of responses in fragments, on hand-made traces.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 
 use crate::calls::Calls;
 use crate::fixture::{Fixture, FixtureMessage};
@@ -66,13 +66,15 @@ fn in_pieces(client: Client) -> usize {
 fn a_second_reply_that_the_client_waits_for_is_a_response_fragment() {
     let (_, calls) = files(GATEWAY);
     // user's request is row 0; the second call to a is row 3, with its replies in rows 4 and 5.
-    let call = calls.call_of_message(3);
+    let [third, fourth, fifth] = [3, 4, 5].map(MessageId::from_index);
+    let call = calls.call_of_message(third);
     assert_eq!(
         (calls.request(call), calls.response(call), calls.message_count(call)),
-        (Some(3), Some(5), 3)
+        (Some(third), Some(fifth), 3)
     );
-    assert_eq!([calls.call_of_message(4), calls.call_of_message(5)], [call, call]);
-    assert_eq!([3, 4, 5].map(|row| calls.request_of_fragment(row)), [None, Some(3), None]);
+    assert_eq!([calls.call_of_message(fourth), calls.call_of_message(fifth)], [call, call]);
+    let requests = [third, fourth, fifth].map(|row| calls.request_of_fragment(row));
+    assert_eq!(requests, [None, Some(third), None]);
     assert_eq!((calls.len(), in_pieces(GATEWAY)), (40, 10));
 }
 

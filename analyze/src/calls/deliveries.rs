@@ -3,7 +3,7 @@
 //! other call.
 
 use super::{CallId, Calls};
-use crate::links::Links;
+use crate::links::{Links, ParentMessage};
 
 /// Returns the calls with requests that may have caused the response of `call`, with their
 /// probabilities. Empty if its own request is among the possible causes, since the response then
@@ -13,13 +13,16 @@ pub(super) fn delivering_calls(
     links: &Links,
     call: CallId,
 ) -> impl Iterator<Item = (CallId, f64)> + Clone {
-    let response = calls.response(call).filter(|response| *response < links.message_count());
-    let is_own = |(cause, _): (u32, f64)| calls.request(call) == Some(cause as usize);
+    let response = calls.response(call).filter(|response| links.has_message(*response));
+    let is_own = |(cause, _): (ParentMessage, f64)| {
+        cause.here().is_some_and(|cause| calls.request(call) == Some(cause))
+    };
     let response = response.filter(|response| !links.parents(*response).any(is_own));
     let causes = response.into_iter().flat_map(|response| links.parents(response));
-    causes.filter(|(cause, _)| calls.has_message(*cause)).filter_map(move |(cause, probability)| {
-        let by = calls.call_of_message(cause as usize);
-        (calls.request(by) == Some(cause as usize)).then_some((by, probability))
+    causes.filter_map(move |(cause, probability)| {
+        let cause = calls.known_message(cause)?;
+        let by = calls.call_of_message(cause);
+        (calls.request(by) == Some(cause)).then_some((by, probability))
     })
 }
 
@@ -30,9 +33,9 @@ pub(super) fn likeliest_delivering_call(
     links: &Links,
     call: CallId,
 ) -> Option<(CallId, f64)> {
-    let response = calls.response(call).filter(|response| *response < links.message_count())?;
-    let (cause, _) = links.parents(response).nth(links.most_likely(response)?)?;
-    let by = calls.has_message(cause).then(|| calls.call_of_message(cause as usize))?;
+    let response = calls.response(call).filter(|response| links.has_message(*response))?;
+    let (cause, _) = links.likeliest_parent(response)?;
+    let by = calls.call_of_message(calls.known_message(cause)?);
     delivering_calls(calls, links, call).find(|(call, _)| *call == by)
 }
 
@@ -59,12 +62,9 @@ mod tests {
         assert_eq!(ids, ["pop", "push", "put"]);
         let [pop, push, put] = [0, 1, 2].map(CallId::from_index);
         let mut links = Links::spontaneous_only(6);
-        links.set_parents(calls.response(pop).unwrap(), &[(1, 0.9)], 0.1);
-        links.set_parents(
-            calls.request(put).unwrap(),
-            &[(calls.response(pop).unwrap() as u32, 0.8)],
-            0.2,
-        );
+        let delivery = calls.response(pop).unwrap();
+        links.set_parent_rows(delivery.index(), &[(1, 0.9)], 0.1);
+        links.set_parents(calls.request(put).unwrap(), &[(delivery, 0.8)], 0.2);
         assert_eq!(likeliest_delivering_call(&calls, &links, pop), Some((push, 0.9)));
         let candidates = CandidateParents::from_links(&calls, &links);
         let shares = candidates.of_call(put);
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(parent.call, Some(push));
         assert!((parent.probability - 0.72).abs() < 1e-12);
         // A response that its own request may have caused delivers nothing.
-        links.set_parents(calls.response(pop).unwrap(), &[(1, 0.9), (0, 0.1)], 0.0);
+        links.set_parent_rows(delivery.index(), &[(1, 0.9), (0, 0.1)], 0.0);
         assert_eq!(likeliest_delivering_call(&calls, &links, pop), None);
         let candidates = CandidateParents::from_links(&calls, &links);
         assert_eq!(

@@ -7,7 +7,7 @@
 //! connections. A one-way message stands alone. On connections without ids everything is as without
 //! operations: a server's greeting answers no message except the connection setup.
 
-use message_trace::{FlowId, MessageTrace, OperationRole};
+use message_trace::{FlowId, MessageId, MessageTrace, OperationRole};
 use rustc_hash::FxHashSet;
 
 /// Connections, classified by the ids of their operations.
@@ -34,7 +34,8 @@ impl FlowsWithIds {
         if !trace.has_operations() {
             return FlowsWithIds::default();
         }
-        let with_ids = (0..trace.len())
+        let with_ids = trace
+            .ids()
             .filter(|row| trace.call_number(*row).is_some() && trace.operations(*row).is_some())
             .map(|row| trace.flow(row));
         FlowsWithIds { with_ids: with_ids.collect() }
@@ -45,15 +46,19 @@ impl FlowsWithIds {
         self.with_ids.contains(&flow)
     }
 
-    /// Returns whether the message at this row is a control message of its connection.
-    pub(super) fn is_control(&self, trace: &MessageTrace, row: usize) -> bool {
+    /// Returns whether the message is a control message of its connection.
+    pub(super) fn is_control(&self, trace: &MessageTrace, row: MessageId) -> bool {
         trace.call_number(row).is_none()
             && self.classify_without_id(trace, row) == MessageWithoutId::Own
     }
 
-    /// Classifies the message at this row, which has no id.
+    /// Classifies the message, which has no id.
     #[inline]
-    pub(super) fn classify_without_id(&self, trace: &MessageTrace, row: usize) -> MessageWithoutId {
+    pub(super) fn classify_without_id(
+        &self,
+        trace: &MessageTrace,
+        row: MessageId,
+    ) -> MessageWithoutId {
         if !self.has_ids(trace.flow(row)) {
             return MessageWithoutId::MayPair;
         }
@@ -95,10 +100,10 @@ mod tests {
         for (row, (_, operation)) in messages.iter().enumerate() {
             let has_ids =
                 messages.iter().any(|(_, operation)| matches!(operation, Some((_, Some(_)))));
-            let is_own = calls.is_control(calls.call_of_message(row));
+            let is_own = calls.is_control(calls.call_of_message(MessageId::from_index(row)));
             assert_eq!(is_own, has_ids && operation.is_none(), "message {row}");
         }
-        calls.iter().map(|call| (calls.request(call), calls.response(call))).collect()
+        calls.pair_rows()
     }
 
     #[test]

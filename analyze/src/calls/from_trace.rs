@@ -4,9 +4,7 @@
 use message_trace::MessageTrace;
 
 use super::flows_with_ids::FlowsWithIds;
-use super::{
-    CallId, Calls, MessageId, multiplexed, one_way, pairing, response_fragments, server_push,
-};
+use super::{CallId, Calls, multiplexed, one_way, pairing, response_fragments, server_push};
 
 impl Calls {
     /// Pairs the messages of `trace`, which must be sorted: by call id if they have one, else by
@@ -36,10 +34,10 @@ impl Calls {
         calls.response.reserve_exact(pairs.len());
         drop(pairs);
         let mut ids: Vec<bool> = Vec::new();
-        for row in (0..trace.len()).filter(|row| is_first[*row]) {
+        for row in trace.ids().filter(|row| is_first[row.index()]) {
             let call = CallId::from_index(calls.len());
-            let (other, is_request) = second[row];
-            calls.of_message[row] = call;
+            let (other, is_request) = second[row.index()];
+            calls.of_message[row.index()] = call;
             if let Some(other) = other {
                 calls.of_message[other.index()] = call;
             }
@@ -54,7 +52,7 @@ impl Calls {
                     calls.repeated.insert(call);
                 }
             }
-            let row = Some(MessageId::from_index(row));
+            let row = Some(row);
             calls.request.push(if is_request { other } else { row });
             calls.response.push(if is_request { row } else { other });
         }

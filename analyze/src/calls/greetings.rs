@@ -2,11 +2,11 @@
 //! answers the connection setup, as on connections without ids. If the setup was not seen, the
 //! greeting answers something unknown; in no case is it a request.
 
-use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, OperationRole};
+use message_trace::{FROM_CONNECTING, FlowId, MessageId, MessageTrace, OperationRole};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::MessagePair;
 use super::connection::{row_direction, times_at_ends};
-use super::{MessageId, MessagePair};
 
 /// The first messages of a connection.
 #[derive(Default)]
@@ -25,14 +25,14 @@ pub(super) struct ConnectionGreetings(FxHashMap<FlowId, ConnectionOpening>);
 impl ConnectionGreetings {
     /// Records the message at a row of a connection with ids; rows come in order.
     pub(super) fn note_message(&mut self, trace: &MessageTrace, row: MessageId) {
-        let of = self.0.entry(trace.flow(row.index())).or_default();
-        if trace.is_connect(row.index()) {
+        let of = self.0.entry(trace.flow(row)).or_default();
+        if trace.is_connect(row) {
             of.setup.get_or_insert(row);
         } else if row_direction(trace, row) == FROM_CONNECTING {
             for (requested, time) in of.requested.iter_mut().zip(times_at_ends(trace, row)) {
                 *requested = requested.iter().copied().chain(time).min();
             }
-        } else if let Some(operation) = trace.operations(row.index()) {
+        } else if let Some(operation) = trace.operations(row) {
             of.greeting.get_or_insert((row, operation.role == OperationRole::OneWay));
         }
     }
@@ -95,7 +95,7 @@ mod tests {
         answer(&mut trace, 30, OperationRole::Response, Some(8));
         answer(&mut trace, 40, OperationRole::OneWay, None);
         let calls = Calls::from_trace(&trace.trace());
-        calls.iter().map(|call| (calls.request(call), calls.response(call))).collect()
+        calls.pair_rows()
     }
 
     #[test]

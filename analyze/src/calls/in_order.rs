@@ -9,10 +9,10 @@
 //! request has a response, each response a request, and no response was sent before its request had
 //! arrived.
 
-use message_trace::{FROM_CONNECTING, MessageTrace, OperationRole};
+use message_trace::{FROM_CONNECTING, MessageId, MessageTrace, OperationRole};
 
+use super::MessagePair;
 use super::connection::{is_connection, row_direction};
-use super::{MessageId, MessagePair};
 
 /// Returns the pairs of a connection; its `rows` are in the order in which one end saw them. `None`
 /// if some message has no role or no partner.
@@ -54,7 +54,7 @@ pub(super) fn are_paired_in_order(
     if !trace.has_operations() || !calls.clone().all(is_pair) {
         return false;
     }
-    let place = |row: MessageId| (trace.message(row.index()).sort_time(), row);
+    let place = |row: MessageId| (trace.message(row).sort_time(), row);
     let mut calls: Vec<_> =
         calls.map(|(asked, answer)| (asked.map(place), answer.map(place))).collect();
     calls.sort_unstable();
@@ -64,9 +64,7 @@ pub(super) fn are_paired_in_order(
 /// Returns whether the response was sent before the first byte of the request had arrived, by the
 /// clock of the node that received the request: then it answers something else.
 pub(super) fn is_too_early(trace: &MessageTrace, answer: MessageId, request: MessageId) -> bool {
-    let times = |request: MessageId| {
-        Some((trace.send_ts(answer.index())?, trace.arrival_time(request.index())?))
-    };
+    let times = |request: MessageId| Some((trace.send_ts(answer)?, trace.arrival_time(request)?));
     times(request).is_some_and(|(sent, arrived)| sent < arrived)
 }
 
@@ -77,12 +75,11 @@ fn has_role(trace: &MessageTrace, row: MessageId) -> bool {
         FROM_CONNECTING => OperationRole::Request,
         _ => OperationRole::Response,
     };
-    let is_numbered = trace.call_number(row.index()).is_some();
-    let is_connection =
-        is_connection(trace, row) && trace.message(row.index()).protocol.has_connections();
+    let is_numbered = trace.call_number(row).is_some();
+    let is_connection = is_connection(trace, row) && trace.message(row).protocol.has_connections();
     is_connection
         && !is_numbered
-        && trace.operations(row.index()).is_some_and(|operation| operation.role == role)
+        && trace.operations(row).is_some_and(|operation| operation.role == role)
 }
 
 #[cfg(test)]
@@ -120,7 +117,7 @@ mod tests {
         }
         let trace = fixture.trace();
         let calls = Calls::from_trace(&trace);
-        let sent = |row: Option<usize>| Some(trace.message(row?).sort_time());
+        let sent = |row: Option<MessageId>| Some(trace.message(row?).sort_time());
         let mut times: Vec<SendTimes> = calls
             .iter()
             .map(|call| (sent(calls.request(call)), sent(calls.response(call))))

@@ -13,10 +13,10 @@ mod likelihood;
 
 use std::collections::VecDeque;
 
-use message_trace::{FROM_CONNECTING, FlowId, MessageTrace};
+use message_trace::{FROM_CONNECTING, FlowId, MessageId, MessageTrace};
 use rustc_hash::FxHashSet;
 
-use super::{CallId, Calls, MessageId, MessagePair, in_order};
+use super::{CallId, Calls, MessagePair, in_order};
 use crate::tuning::calls::multiplexed::{
     ALTERNATIONS_PER_CROSSING, ALTERNATIONS_PER_LONG_RUN, ANSWERS_AHEAD, MAX_OWN_BYTES,
     MIN_CROSSINGS, MIN_MESSAGES, MIN_MISPAIRING, WALK_SHARE,
@@ -37,14 +37,14 @@ pub(super) fn pair_multiplexed(
     rows: &mut Vec<(i64, MessageId)>,
     pairs: &mut Vec<MessagePair>,
 ) -> bool {
-    let is_connection = |row: MessageId| trace.message(row.index()).protocol.has_connections();
+    let is_connection = |row: MessageId| trace.message(row).protocol.has_connections();
     if rows.len() < 2 * MIN_MESSAGES || !rows.first().is_some_and(|(_, row)| is_connection(*row)) {
         return false;
     }
     let usual = [true, false].map(|is_request| usual_sizes(trace, rows, is_request));
     let [Some(requests), Some(answers)] = usual else { return false };
     let is_below = |row: MessageId, usual: i64| {
-        let bytes = trace.bytes(row.index());
+        let bytes = trace.bytes(row);
         (1..=MAX_OWN_BYTES).contains(&bytes) && 2 * bytes < usual
     };
     // Nothing else distinguishes concurrent calls, so control messages have to be rare.
@@ -79,7 +79,7 @@ pub(super) fn pair_multiplexed(
 }
 
 fn is_request(trace: &MessageTrace, row: MessageId) -> bool {
-    trace.direction(row.index()) == FROM_CONNECTING
+    trace.direction(row) == FROM_CONNECTING
 }
 
 fn unpaired_message(trace: &MessageTrace, row: MessageId) -> MessagePair {
@@ -94,7 +94,7 @@ fn usual_sizes(
     requests: bool,
 ) -> Option<(i64, i64)> {
     let of_side = rows.iter().filter(|(_, row)| is_request(trace, *row) == requests);
-    let mut sizes: Vec<i64> = of_side.map(|(_, row)| trace.bytes(row.index())).collect();
+    let mut sizes: Vec<i64> = of_side.map(|(_, row)| trace.bytes(*row)).collect();
     sizes.sort_unstable();
     (sizes.len() >= MIN_MESSAGES).then(|| (sizes[sizes.len() / 10], sizes[sizes.len() / 2]))
 }
@@ -119,8 +119,8 @@ fn is_multiplexed(trace: &MessageTrace, rows: &[MessageId]) -> bool {
 fn has_crossing_messages(trace: &MessageTrace, rows: &[MessageId], turns: usize) -> bool {
     let mut crossing = 0;
     for two in rows.windows(2) {
-        let [one, other] = [two[0].index(), two[1].index()];
-        let crosses = |one: usize, other: usize| {
+        let [one, other] = [two[0], two[1]];
+        let crosses = |one: MessageId, other: MessageId| {
             let before = trace
                 .send_ts(one)
                 .zip(trace.arrival_time(other))
@@ -207,16 +207,15 @@ fn call_seen_by(
     by: ObservingEnd,
     (request, answer): (MessageId, MessageId),
 ) -> Option<ObservedCall> {
-    let [asked, answered] = [request.index(), answer.index()];
     let times = match by {
-        ObservingEnd::Caller => trace.send_ts(asked).zip(trace.arrival_time(answered)),
-        ObservingEnd::Callee => trace.arrival_time(asked).zip(trace.send_ts(answered)),
+        ObservingEnd::Caller => trace.send_ts(request).zip(trace.arrival_time(answer)),
+        ObservingEnd::Callee => trace.arrival_time(request).zip(trace.send_ts(answer)),
     };
     let seen = match by {
-        ObservingEnd::Caller => trace.send_ts(answered),
-        ObservingEnd::Callee => trace.arrival_time(answered),
+        ObservingEnd::Caller => trace.send_ts(answer),
+        ObservingEnd::Callee => trace.arrival_time(answer),
     };
-    let bytes = [asked, answered].map(|row| trace.bytes(row));
+    let bytes = [request, answer].map(|row| trace.bytes(row));
     times.map(|(asked, answered)| ObservedCall { request, answer, asked, answered, seen, bytes })
 }
 
@@ -257,8 +256,7 @@ pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> V
             continue;
         };
         if trace.call_number(request).is_none() {
-            let response = calls.response(call).map(MessageId::from_index);
-            of_flow.push((trace.flow(request), MessageId::from_index(request), response));
+            of_flow.push((trace.flow(request), request, calls.response(call)));
         }
     }
     of_flow.sort_unstable();

@@ -25,7 +25,7 @@ fn calls(rows: &[Row]) -> (MessageTrace, Calls) {
 
 /// Returns the times of the requests and responses of all calls; `None` if one is missing.
 fn times((trace, calls): &(MessageTrace, Calls)) -> Vec<(Option<i64>, Option<i64>)> {
-    let sent = |row: Option<usize>| row.and_then(|row| trace.send_ts(row));
+    let sent = |row: Option<MessageId>| row.and_then(|row| trace.send_ts(row));
     calls.iter().map(|call| (sent(calls.request(call)), sent(calls.response(call)))).collect()
 }
 

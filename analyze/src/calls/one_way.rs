@@ -7,11 +7,11 @@
 //! time. In the first case most responses come a usual time after some request; in the second no
 //! more of them do than by chance.
 
-use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, NodeId};
+use message_trace::{FROM_CONNECTING, FlowId, MessageId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::flows_with_ids::FlowsWithIds;
-use super::{MessageId, MessagePair, multiplexed};
+use super::{MessagePair, multiplexed};
 use crate::tuning::calls::one_way::{
     ANSWERED_SHARE, FIRST_TIME, MAX_OUT_OF_ALTERNATION, MAX_SAMPLE, MIN_DEVIATIONS, MIN_MESSAGES,
     MIN_MESSAGES_OF_FLOW, SHARE_BETWEEN, TIMES_TRIED,
@@ -42,9 +42,7 @@ pub(super) fn unpair_one_way(
         return;
     }
     let is_one_way = |row: Option<MessageId>| {
-        row.is_some_and(|row| {
-            trace.call_number(row.index()).is_none() && flows.contains(&trace.flow(row.index()))
-        })
+        row.is_some_and(|row| trace.call_number(row).is_none() && flows.contains(&trace.flow(row)))
     };
     let mut unpaired = Vec::new();
     for (request, response) in pairs.iter_mut() {
@@ -68,7 +66,7 @@ fn one_way_flows(trace: &MessageTrace) -> FxHashSet<FlowId> {
     let mut pairs_of_nodes: FxHashMap<NodePair, NodePairMessages> = FxHashMap::default();
     let mut of_flow: FxHashMap<FlowId, NodePair> = FxHashMap::default();
     for row in
-        (0..trace.len()).filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row))
+        trace.ids().filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row))
     {
         let (message, flow) = (trace.message(row), trace.flow(row));
         if turns.alternates(flow) || shared.contains(&flow) {
@@ -96,19 +94,16 @@ fn one_way_flows(trace: &MessageTrace) -> FxHashSet<FlowId> {
 /// these only look as if messages were sent at any time.
 fn flows_with_calls(trace: &MessageTrace, turns: &AlternationCounts) -> FxHashSet<FlowId> {
     let mut rows: FxHashMap<FlowId, Vec<(i64, MessageId)>> = FxHashMap::default();
-    for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none()) {
+    for row in trace.ids().filter(|row| trace.call_number(*row).is_none()) {
         let flow = trace.flow(row);
         if !turns.alternates(flow) {
-            rows.entry(flow)
-                .or_default()
-                .push((trace.message(row).sort_time(), MessageId::from_index(row)));
+            rows.entry(flow).or_default().push((trace.message(row).sort_time(), row));
         }
     }
     rows.retain(|_, rows| {
         rows.sort_unstable();
         multiplexed::is_multiplexed_flow(trace, rows) || {
-            let turns =
-                AlternationCounts::from_rows(trace, rows.iter().map(|(_, row)| row.index()));
+            let turns = AlternationCounts::from_rows(trace, rows.iter().map(|(_, row)| *row));
             turns.0.keys().all(|flow| turns.alternates(*flow))
         }
     });
@@ -124,11 +119,11 @@ impl AlternationCounts {
     fn from_trace(trace: &MessageTrace) -> AlternationCounts {
         AlternationCounts::from_rows(
             trace,
-            (0..trace.len()).filter(|row| trace.call_number(*row).is_none()),
+            trace.ids().filter(|row| trace.call_number(*row).is_none()),
         )
     }
 
-    fn from_rows(trace: &MessageTrace, rows: impl Iterator<Item = usize>) -> AlternationCounts {
+    fn from_rows(trace: &MessageTrace, rows: impl Iterator<Item = MessageId>) -> AlternationCounts {
         let mut turns = AlternationCounts::default();
         for row in rows {
             let (messages, again, last) = turns.0.entry(trace.flow(row)).or_insert((0, 0, -1));

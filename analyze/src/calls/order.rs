@@ -39,16 +39,15 @@ pub(super) fn order_by_causes(calls: &Calls, links: &Links) -> Vec<CallId> {
 /// Returns the call whose response most likely caused `call`; `None` if the request to the node
 /// caused it.
 fn preceding_call(calls: &Calls, links: &Links, call: CallId) -> Option<CallId> {
-    let request = calls.request(call).filter(|request| *request < links.message_count())?;
+    let request = calls.request(call).filter(|request| links.has_message(*request))?;
     let mut likeliest: Option<(f64, Option<CallId>)> = None;
-    for (cause, probability) in
-        links.parents(request).filter(|(cause, _)| calls.has_message(*cause))
-    {
-        let from = calls.call_of_message(cause as usize);
+    for (cause, probability) in links.parents(request) {
+        let Some(cause) = calls.known_message(cause) else { continue };
+        let from = calls.call_of_message(cause);
         // The response of a call without a request leads nowhere.
         let Some(asked) = calls.request(from) else { continue };
         if likeliest.is_none_or(|(most, _)| probability > most) {
-            likeliest = Some((probability, (asked != cause as usize).then_some(from)));
+            likeliest = Some((probability, (asked != cause).then_some(from)));
         }
     }
     likeliest.and_then(|(_, from)| from)
@@ -70,13 +69,13 @@ mod tests {
         let mut links = Links::spontaneous_only(6);
         assert_eq!(order(&calls, &links), [0, 1, 2]);
         // y, at row 1, was made when z, at row 3, had been answered; and z because of its call.
-        links.set_parents(1, &[(0, 0.25), (4, 0.75)], 0.0);
-        links.set_parents(3, &[(0, 1.0)], 0.0);
+        links.set_parent_rows(1, &[(0, 0.25), (4, 0.75)], 0.0);
+        links.set_parent_rows(3, &[(0, 1.0)], 0.0);
         assert_eq!(order(&calls, &links), [0, 2, 1]);
         // In a cycle each call comes once.
         let mut links = Links::spontaneous_only(6);
-        links.set_parents(1, &[(4, 1.0)], 0.0);
-        links.set_parents(3, &[(2, 1.0)], 0.0);
+        links.set_parent_rows(1, &[(4, 1.0)], 0.0);
+        links.set_parent_rows(3, &[(2, 1.0)], 0.0);
         assert_eq!(order(&calls, &links), [0, 2, 1]);
     }
 

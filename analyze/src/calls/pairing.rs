@@ -31,13 +31,13 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, OperationRole};
+use message_trace::{FROM_CONNECTING, FlowId, MessageId, MessageTrace, OperationRole};
 use rustc_hash::FxHashSet;
 
 use super::connection::{is_connection, row_direction, times_at_ends};
 use super::flows_with_ids::{FlowsWithIds, MessageWithoutId};
 use super::greetings::ConnectionGreetings;
-use super::{MessageId, MessagePair, by_roles, in_order, multiplexed};
+use super::{MessagePair, by_roles, in_order, multiplexed};
 use crate::tuning::calls::pairing::{MAX_LOST, PARTITIONS};
 use out_of_core::workers;
 
@@ -65,8 +65,8 @@ fn pair_partition(
     let mut without: Vec<(FlowId, MessageId)> = Vec::new();
     let mut silent: Vec<MessagePair> = Vec::new();
     let mut greetings = ConnectionGreetings::default();
-    for (message, row) in MessageId::ids().zip(0..trace.len()) {
-        let flow = trace.flow(row);
+    for message in trace.ids() {
+        let flow = trace.flow(message);
         // Numbers of flows are often multiples of some number, so they are hashed.
         let hash = (flow.number() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if hash >> 32 & (PARTITIONS - 1) != part {
@@ -75,9 +75,9 @@ fn pair_partition(
         if id_flows.has_ids(flow) {
             greetings.note_message(trace, message);
         }
-        match trace.call_number(row) {
+        match trace.call_number(message) {
             Some(call) => with_id.push((flow, call, message)),
-            None => match id_flows.classify_without_id(trace, row) {
+            None => match id_flows.classify_without_id(trace, message) {
                 MessageWithoutId::MayPair => without.push((flow, message)),
                 MessageWithoutId::OneWay => silent.push((Some(message), None)),
                 MessageWithoutId::Own => silent.push(unpaired_message(trace, message)),
@@ -172,7 +172,7 @@ fn unpaired_message(trace: &MessageTrace, row: MessageId) -> MessagePair {
 
 /// Orders two messages of opposite directions as request and response.
 fn request_first(trace: &MessageTrace, one: MessageId, other: MessageId) -> (MessageId, MessageId) {
-    let (a, b) = (one.index(), other.index());
+    let (a, b) = (one, other);
     let before = |at: Option<i64>, then: Option<i64>| Some(at? <= then?);
     // By the sender's and the receiver's clock of the first message; likewise the other way round.
     let one_first = [
@@ -232,8 +232,8 @@ impl AlternatingFlow {
     /// message without a time at this end is placed by the time of the other end.
     fn sort_by_end(&mut self, trace: &MessageTrace, end: usize) {
         for (time, row) in &mut self.rows {
-            *time = times_at_ends(trace, *row)[end]
-                .unwrap_or_else(|| trace.message(row.index()).sort_time());
+            *time =
+                times_at_ends(trace, *row)[end].unwrap_or_else(|| trace.message(*row).sort_time());
         }
         self.rows.sort_unstable();
     }
@@ -265,7 +265,7 @@ impl AlternatingFlow {
             .filter(|(_, row)| row_direction(trace, *row) == FROM_CONNECTING)
             .count();
         let is_connection = self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
-        let flow = self.rows.first().map(|(_, row)| trace.flow(row.index())).unwrap_or_default();
+        let flow = self.rows.first().map(|(_, row)| trace.flow(*row)).unwrap_or_default();
         let of_unseen =
             |(_, row): &&(i64, MessageId)| row_direction(trace, *row) != FROM_CONNECTING;
         let unseen = self.rows.first().filter(of_unseen).filter(|_| is_connection);
@@ -300,7 +300,7 @@ impl AlternatingFlow {
                 // If other messages have ids, a message with the role of a response is not a
                 // request.
                 let answers = |row: MessageId| {
-                    let operation = trace.operations(row.index());
+                    let operation = trace.operations(row);
                     operation.is_some_and(|facts| facts.role == OperationRole::Response)
                 };
                 let is_answer = self.with_ids && answers(*row);
@@ -331,8 +331,8 @@ fn drop_lost_requests(
 /// Returns whether a request is a datagram that is known not to have been received. A message over
 /// a connection always arrives, even if the receiver was not traced.
 fn is_lost(trace: &MessageTrace, row: Option<MessageId>) -> bool {
-    let Some(row) = row.filter(|row| trace.recv_ts(row.index()).is_none()) else { return false };
-    let message = trace.message(row.index());
+    let Some(row) = row.filter(|row| trace.recv_ts(*row).is_none()) else { return false };
+    let message = trace.message(row);
     !message.protocol.has_connections()
         && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
 }

@@ -51,7 +51,7 @@ fn calls_at(
     let mut sorted = rows.to_vec();
     sorted.sort_by_key(|row| row.3);
     for (row, (_, _, id, _, _)) in sorted.iter().enumerate() {
-        let message = plain.message(row);
+        let message = plain.message(MessageId::from_index(row));
         let [src, dst] = [message.src, message.dst].map(NodeId::index);
         let flow = FlowId::from_number((src.min(dst) * 100 + src.max(dst)) as i64);
         let endpoints = [message.src_endpoint, message.dst_endpoint]
@@ -75,7 +75,7 @@ fn found_by_order(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
 }
 
 fn pairs_of(calls: &Calls) -> Vec<(Option<usize>, Option<usize>)> {
-    calls.iter().map(|call| (calls.request(call), calls.response(call))).collect()
+    calls.pair_rows()
 }
 
 #[test]
@@ -285,7 +285,11 @@ fn a_request_read_to_its_end_after_the_response_precedes_it() {
     // By the time of the last byte the first response precedes the first request.
     let trace = trace.trace();
     assert_eq!(
-        (trace.send_ts(0), trace.arrival_time(1), trace.recv_ts(1)),
+        (
+            trace.send_ts(MessageId::from_index(0)),
+            trace.arrival_time(MessageId::from_index(1)),
+            trace.recv_ts(MessageId::from_index(1))
+        ),
         (Some(20), Some(10), Some(50))
     );
     assert_eq!(

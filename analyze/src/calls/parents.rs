@@ -41,8 +41,7 @@ impl LikelyParents {
         // A call that was answered before another one was made comes before it, so that its parent
         // is known, except in cycles.
         for call in order::order_by_causes(calls, links) {
-            let Some(request) =
-                calls.request(call).filter(|request| *request < links.message_count())
+            let Some(request) = calls.request(call).filter(|request| links.has_message(*request))
             else {
                 continue;
             };
@@ -54,11 +53,10 @@ impl LikelyParents {
                 None,
                 links.spontaneous_probability(request),
             );
-            for (cause, probability) in
-                links.parents(request).filter(|(cause, _)| calls.has_message(*cause))
-            {
-                let from = calls.call_of_message(cause as usize);
-                let found = if calls.request(from) == Some(cause as usize) {
+            for (cause, probability) in links.parents(request) {
+                let Some(cause) = calls.known_message(cause) else { continue };
+                let from = calls.call_of_message(cause);
+                let found = if calls.request(from) == Some(cause) {
                     Some((Some(from), probability))
                 } else {
                     let brought = likeliest_delivering_call(calls, links, from)
@@ -121,15 +119,15 @@ mod tests {
             ["x", "y", "z"]
         );
         let mut links = Links::spontaneous_only(6);
-        links.set_parents(1, &[(0, 0.75)], 0.25);
-        links.set_parents(3, &[(2, 0.5), (0, 0.25)], 0.25);
+        links.set_parent_rows(1, &[(0, 0.75)], 0.25);
+        links.set_parent_rows(3, &[(2, 0.5), (0, 0.25)], 0.25);
         let parents = parents_of(&calls, &links);
         let parent = |call| parents.of_call(id(call)).unwrap();
         assert_eq!(parent(0), LikelyParent { call: None, probability: 1.0 });
         assert_eq!(parent(1), LikelyParent { call: Some(id(0)), probability: 0.75 });
         // d was called for the same call as b was: 0.5 times 0.75; or directly.
         assert_eq!(parent(2), LikelyParent { call: Some(id(0)), probability: 0.375 + 0.25 });
-        links.set_parents(1, &[(0, 0.25)], 0.75);
+        links.set_parent_rows(1, &[(0, 0.25)], 0.75);
         // Spontaneous, or for a call that was.
         assert_eq!(
             parents_of(&calls, &links).of_call(id(2)),
@@ -155,15 +153,15 @@ mod tests {
         );
         let mut links = Links::spontaneous_only(5);
         // d was called because of c's request, and b because of d's response.
-        links.set_parents(2, &[(1, 1.0)], 0.0);
-        links.set_parents(4, &[(3, 0.9)], 0.1);
+        links.set_parent_rows(2, &[(1, 1.0)], 0.0);
+        links.set_parent_rows(4, &[(3, 0.9)], 0.1);
         assert_eq!(
             parents_of(&calls, &links).of_call(id(0)),
             Some(LikelyParent { call: Some(id(1)), probability: 0.9 })
         );
         // A less likely link in a cycle (d was called because of b's response) does not remove the
         // parent.
-        links.set_parents(2, &[(0, 0.2), (1, 0.8)], 0.0);
+        links.set_parent_rows(2, &[(0, 0.2), (1, 0.8)], 0.0);
         assert_eq!(parents_of(&calls, &links).of_call(id(0)).unwrap().call, Some(id(1)));
     }
 
@@ -171,7 +169,7 @@ mod tests {
     fn links_of_a_longer_trace_are_no_links_of_this_one() {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
-        links.set_parents(1, &[(4_000_000_000, 0.9)], 0.1);
+        links.set_parent_rows(1, &[(4_000_000_000, 0.9)], 0.1);
         assert_eq!(
             parents_of(&calls, &links).of_call(id(1)),
             Some(LikelyParent { call: None, probability: 0.1 })
@@ -183,7 +181,7 @@ mod tests {
     fn a_call_without_a_request_has_no_parent() {
         let (_, calls) =
             calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("a", "c", "y", 4, 5)]);
-        assert_eq!((calls.len(), calls.request(id(1)), calls.response(id(1))), (2, None, Some(2)));
+        assert_eq!(calls.pair_rows(), [(Some(0), Some(1)), (None, Some(2))]);
         assert_eq!(parents_of(&calls, &Links::spontaneous_only(3)).of_call(id(1)), None);
     }
 
@@ -198,13 +196,13 @@ mod tests {
         ]);
         assert_eq!(without.request(id(1)), None);
         let mut links = Links::spontaneous_only(4);
-        links.set_parents(2, &[(1, 0.6), (0, 0.3)], 0.1);
+        links.set_parent_rows(2, &[(1, 0.6), (0, 0.3)], 0.1);
         let parents = parents_of(&without, &links);
         assert_eq!(
             parents.of_call(id(2)),
             Some(LikelyParent { call: Some(id(0)), probability: 0.3 })
         );
-        links.set_parents(2, &[(1, 0.9)], 0.1);
+        links.set_parent_rows(2, &[(1, 0.9)], 0.1);
         assert_eq!(
             parents_of(&without, &links).of_call(id(2)),
             Some(LikelyParent { call: None, probability: 0.1 })
@@ -215,7 +213,7 @@ mod tests {
     fn cyclic_links_lead_nowhere() {
         let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3)]);
         let mut links = Links::spontaneous_only(2);
-        links.set_parents(0, &[(1, 1.0)], 0.0);
+        links.set_parent_rows(0, &[(1, 1.0)], 0.0);
         assert_eq!(parents_of(&calls, &links).of_call(id(0)), None);
     }
 }

@@ -8,10 +8,10 @@
 //! request of its own open all the time. A client that waits for notifications serves no request
 //! meanwhile.
 
-use message_trace::{EndpointId, FROM_CONNECTING, FlowId, MessageTrace, NodeId};
+use message_trace::{EndpointId, FROM_CONNECTING, FlowId, MessageId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{MessageId, MessagePair, connection};
+use super::{MessagePair, connection};
 use crate::tuning::calls::response_fragments::{
     AWAITED_SHARE, MIN_FRAGMENTS, SOONER_FACTOR, USUAL_SHARE,
 };
@@ -92,29 +92,29 @@ fn fragments_by_endpoint(
     let unasked_row = |(request, response): &MessagePair| {
         request.filter(|request| {
             response.is_none()
-                && trace.direction(request.index()) != FROM_CONNECTING
-                && trace.call_number(request.index()).is_none()
+                && trace.direction(*request) != FROM_CONNECTING
+                && trace.call_number(*request).is_none()
                 && connection::is_connection(trace, *request)
         })
     };
     let mut flows: FxHashMap<FlowId, Vec<(i64, MessageId, usize)>> = FxHashMap::default();
     for row in pairs.iter().filter_map(unasked_row) {
-        flows.entry(trace.flow(row.index())).or_default();
-        endpoints.entry(trace.message(row.index()).src_endpoint).or_default();
+        flows.entry(trace.flow(row)).or_default();
+        endpoints.entry(trace.message(row).src_endpoint).or_default();
     }
     if flows.is_empty() {
         return endpoints;
     }
     for (place, (request, response)) in pairs.iter().enumerate() {
         for row in [*request, *response].into_iter().flatten() {
-            if let Some(rows) = flows.get_mut(&trace.flow(row.index())) {
+            if let Some(rows) = flows.get_mut(&trace.flow(row)) {
                 let [connecting, accepting] = connection::times_at_ends(trace, row);
                 let time = connecting.or(accepting).unwrap_or_default();
                 rows.push((time, row, place));
             }
         }
         if let Some((request, response)) = request.zip(*response) {
-            let endpoint = endpoints.get_mut(&trace.message(request.index()).dst_endpoint);
+            let endpoint = endpoints.get_mut(&trace.message(request).dst_endpoint);
             if let Some((endpoint, took)) = endpoint.zip(time_between(trace, request, response)) {
                 endpoint.answers.push(took);
             }
@@ -130,11 +130,11 @@ fn fragments_by_endpoint(
             let Some(request) = request.filter(|_| is_after_response) else { continue };
             let Some(waited) = time_between(trace, last, row) else { continue };
             let next = rows.get(at + 1).map(|(_, next, _)| *next);
-            let next = next.filter(|next| trace.direction(next.index()) == FROM_CONNECTING);
+            let next = next.filter(|next| trace.direction(*next) == FROM_CONNECTING);
             let then = next.and_then(|next| time_between(trace, row, next));
-            let sent = trace.send_ts(request.index());
-            let span = sent.zip(trace.arrival_time(row.index())).map(|(from, until)| [from, until]);
-            let message = trace.message(row.index());
+            let sent = trace.send_ts(request);
+            let span = sent.zip(trace.arrival_time(row)).map(|(from, until)| [from, until]);
+            let message = trace.message(row);
             let fragment = ResponseFragment { row, pair, waited, then, span, client: message.dst };
             endpoints.entry(message.src_endpoint).or_default().fragments.push(fragment);
         }
@@ -168,9 +168,9 @@ impl OpenRequestSpans {
         for (request, response) in
             pairs.iter().filter_map(|(request, response)| request.zip(*response))
         {
-            let span = trace.arrival_time(request.index()).zip(trace.send_ts(response.index()));
+            let span = trace.arrival_time(request).zip(trace.send_ts(response));
             if let Some((from, until)) = span {
-                served.entry(trace.message(request.index()).dst).or_default().push([from, until]);
+                served.entry(trace.message(request).dst).or_default().push([from, until]);
             }
         }
         for spans in served.values_mut() {

@@ -8,7 +8,7 @@
 use message_trace::{FlowId, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{MessageId, MessagePair};
+use super::MessagePair;
 use crate::tuning::calls::server_push::{MIN_PAIRS, PAIRS_PER_EARLY_ANSWER};
 
 /// Splits the `pairs` on flows with responses that are sent before their requests arrive.
@@ -19,7 +19,7 @@ pub(super) fn unpair_server_push(trace: &MessageTrace, pairs: &mut Vec<MessagePa
     }
     let mut unpaired = Vec::new();
     for (request, response) in pairs.iter_mut() {
-        let Some(row) = response.map(MessageId::index) else { continue };
+        let Some(row) = *response else { continue };
         if trace.call_number(row).is_none() && flows.contains(&trace.flow(row)) {
             let alone = response.take();
             match request {
@@ -37,7 +37,6 @@ fn server_push_flows(trace: &MessageTrace, pairs: &[MessagePair]) -> FxHashSet<F
     let mut seen: FxHashMap<FlowId, [usize; 2]> = FxHashMap::default();
     for (request, response) in pairs.iter().filter_map(|(request, response)| request.zip(*response))
     {
-        let [request, response] = [request, response].map(MessageId::index);
         if trace.call_number(request).is_some()
             || !trace.message(request).protocol.has_connections()
         {

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::table::BATCH_ROWS;
 use message_trace::table::columns::{self, dictionary_type, nullable_field, required_field};
-use message_trace::{Endpoint, MessageTrace, PathError};
+use message_trace::{Endpoint, MessageId, MessageTrace, PathError};
 
 use super::{CallId, Calls, CandidateParents, LikelyParents};
 use crate::links::Links;
@@ -94,10 +94,10 @@ impl<'a> CallTable<'a> {
                 trace.endpoint(id).and_then(|endpoint| self.endpoint_name(endpoint))
             }))
         };
-        let of_request = |of: &dyn Fn(usize) -> Option<i64>| {
+        let of_request = |of: &dyn Fn(MessageId) -> Option<i64>| {
             columns::int64_array(rows.clone().map(|call| calls.request(call).and_then(of)))
         };
-        let of_response = |of: &dyn Fn(usize) -> Option<i64>| {
+        let of_response = |of: &dyn Fn(MessageId) -> Option<i64>| {
             columns::int64_array(rows.clone().map(|call| calls.response(call).and_then(of)))
         };
         let (sent, received) = (|row| trace.send_ts(row), |row| trace.recv_ts(row));
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_row_has_both_ends_times_and_the_parent() {
         let mut links = Links::spontaneous_only(4);
-        links.set_parents(1, &[(0, 0.75)], 0.25);
+        links.set_parent_rows(1, &[(0, 0.75)], 0.25);
         let rows = [
             ("c", "a", "x", 0, 1),
             ("a", "b", "y", 2, 3),

@@ -15,7 +15,7 @@ mod roots;
 use std::ops::ControlFlow;
 
 use message_trace::{
-    DataDir, EndpointId, FROM_CONNECTING, MessageTrace, PathError, TransportProtocol,
+    DataDir, EndpointId, FROM_CONNECTING, MessageId, MessageTrace, PathError, TransportProtocol,
 };
 use rustc_hash::FxHashMap;
 
@@ -116,8 +116,9 @@ impl CallWindow<'_> {
 
     /// Returns the request and the response of a call of the window.
     fn messages_of(&self, call: CallId) -> [Option<CallMessage>; 2] {
-        let seen =
-            |row: Option<usize>| row.map(|row| CallMessage::from_row(self.batch, self.first, row));
+        let seen = |row: Option<MessageId>| {
+            row.map(|row| CallMessage::from_row(self.batch, self.first, row))
+        };
         let response = seen(self.calls.response(call)).or_else(|| self.late_response(call));
         let request = self.calls.request(call).map(|row| {
             let mut receipt = MessageReceipt::from_row(self.batch, row);
@@ -133,7 +134,7 @@ impl CallWindow<'_> {
     /// Returns the response to a call if it lies beyond the window.
     fn late_response(&self, call: CallId) -> Option<CallMessage> {
         let request = self.calls.request(call).filter(|_| self.calls.response(call).is_none())?;
-        self.late.late_response(self.first + request as u64)
+        self.late.late_response(self.first + request.index() as u64)
     }
 
     fn traced_call(&self, call: CallId, [caller, callee]: [usize; 2]) -> TracedCall<'_> {
@@ -145,7 +146,7 @@ impl CallWindow<'_> {
         let parent = known.and_then(|parent| parent.call).map(|parent| {
             let [request, response] = self.messages_of(parent);
             ParentCall {
-                call: self.first + calls.earliest_row(parent) as u64,
+                call: self.first + calls.earliest_message(parent).index() as u64,
                 at_caller: request.is_some_and(|m| m.sent.is_some())
                     || response.is_some_and(|m| m.received.is_some()),
                 at_callee: request.is_some_and(|m| m.received.is_some())
@@ -160,7 +161,7 @@ impl CallWindow<'_> {
             (message.dst_endpoint, message.src_endpoint, message.direction != FROM_CONNECTING)
         };
         TracedCall {
-            number: self.first + calls.earliest_row(call) as u64,
+            number: self.first + calls.earliest_message(call).index() as u64,
             parent,
             probability: known.map(|parent| parent.probability),
             root: self.roots[call.index()],
@@ -211,11 +212,11 @@ pub fn for_each_window<E: From<PathError>>(
         known.retain(|call, _| *call >= first);
         let TraceRoots { roots, cut } =
             TraceRoots::from_parents(trace, first, &calls, &parents, &known);
-        let number = |call: CallId| first + calls.earliest_row(call) as u64;
+        let number = |call: CallId| first + calls.earliest_message(call).index() as u64;
         let own: Vec<CallId> = calls
             .iter()
             .filter(|call| {
-                current.own.contains(&calls.earliest_row(*call))
+                current.own.contains(&calls.earliest_message(*call).index())
                     && !late.is_late_response(number(*call))
             })
             .collect();

@@ -43,11 +43,11 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
     }
     let trace = fixture.trace();
     let mut links = Links::spontaneous_only(trace.len());
-    for row in 0..trace.len() {
+    for row in trace.ids() {
         let sent = trace.send_ts(row);
         if let Some((_, cause)) = causes.iter().find(|(at, _)| Some(*at) == sent) {
-            let parent = (0..trace.len()).find(|row| trace.arrival_time(*row) == Some(*cause));
-            links.set_parents(row, &[(parent.unwrap() as u32, 0.75)], 0.25);
+            let parent = trace.ids().find(|row| trace.arrival_time(*row) == Some(*cause));
+            links.set_parents(row, &[(parent.unwrap(), 0.75)], 0.25);
         }
     }
     let directory = tempfile::tempdir().unwrap();
@@ -149,8 +149,8 @@ fn cycles_are_cut_and_an_endpoint_has_its_text() {
     fixture.send("b", "a", 1, 8).on(2);
     let trace = fixture.trace();
     let mut links = Links::spontaneous_only(2);
-    links.set_parents(0, &[(1, 1.0)], 0.0);
-    links.set_parents(1, &[(0, 1.0)], 0.0);
+    links.set_parent_rows(0, &[(1, 1.0)], 0.0);
+    links.set_parent_rows(1, &[(0, 1.0)], 0.0);
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     trace.write(data.messages_path(), data.nodes_path()).unwrap();

@@ -134,6 +134,7 @@ mod words_tests;
 mod workers;
 
 use clap::Args;
+use message_trace::MessageId;
 use registry::{EntryHelp, Spec};
 
 use super::inference::{AlgorithmEntry, AlgorithmSpec, Inference, read_flags};
@@ -169,9 +170,9 @@ struct AutoAlgorithm {
     size_kinds: Vec<Option<SizeKinds>>,
     warning_counts: WarningCounts,
     /// The messages of the last batch with causes known from hand-offs, in order.
-    handed_on: Vec<u32>,
+    handed_on: Vec<MessageId>,
     /// The messages of the last batch with causes that rare words show, in order.
-    by_words: Vec<u32>,
+    by_words: Vec<MessageId>,
 }
 
 impl Inference for AutoAlgorithm {
@@ -193,11 +194,11 @@ impl Inference for AutoAlgorithm {
         links
     }
 
-    fn messages_linked_by_handoff(&self) -> &[u32] {
+    fn messages_linked_by_handoff(&self) -> &[MessageId] {
         &self.handed_on
     }
 
-    fn messages_linked_by_words(&self) -> &[u32] {
+    fn messages_linked_by_words(&self) -> &[MessageId] {
         &self.by_words
     }
 

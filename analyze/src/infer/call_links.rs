@@ -4,6 +4,7 @@
 //! calls to requests passes them on here, node by node. Only the calls of one node by their
 //! requests are kept.
 
+use message_trace::MessageId;
 use out_of_core::id_types;
 
 use super::span::{NodeSpan, OPEN};
@@ -89,13 +90,13 @@ pub(super) fn link_messages<Shares: Iterator<Item = (Option<RequestId>, f64)>>(
     calls: &Calls,
     node: NodeCalls<'_>,
     shares: impl Fn(MadeCallId) -> Shares,
-    mut link: impl FnMut(usize, &[(u32, f64)], f64),
+    mut link: impl FnMut(MessageId, &[(MessageId, f64)], f64),
 ) {
     let made = CallsByRequest::new(node, |call| {
         likeliest_request(shares(call)).map(|(request, _)| request)
     });
     let mut requests: Vec<(RequestId, f64)> = Vec::new();
-    let mut parents: Vec<(u32, f64)> = Vec::new();
+    let mut parents: Vec<(MessageId, f64)> = Vec::new();
     for (call, (made_call, span)) in MadeCallId::ids().zip(node.made_calls.iter().zip(node.calls)) {
         let Some(row) = calls.request(*made_call) else { continue };
         requests.clear();
@@ -137,9 +138,9 @@ pub(super) fn link_messages<Shares: Iterator<Item = (Option<RequestId>, f64)>>(
         match made.last_received(calls, node, request, None, span.end) {
             Some((row, Some(of))) => {
                 let sure = likeliest_request(shares(of)).map_or(1.0, |(_, share)| share.min(1.0));
-                parents.extend([(row, sure), (asked as u32, 1.0 - sure)]);
+                parents.extend([(row, sure), (asked, 1.0 - sure)]);
             }
-            _ => parents.push((asked as u32, 1.0)),
+            _ => parents.push((asked, 1.0)),
         }
         parents.retain(|(_, share)| *share > 0.0);
         link(answer, &parents, 0.0);
@@ -196,7 +197,7 @@ impl CallsByRequest {
         request: RequestId,
         before: Option<MadeCallId>,
         time: i64,
-    ) -> Option<(u32, Option<MadeCallId>)> {
+    ) -> Option<(MessageId, Option<MadeCallId>)> {
         let [first, end] =
             [request.index(), request.index() + 1].map(|at| self.bounds[at] as usize);
         let made = &self.calls[first..end];
@@ -210,10 +211,10 @@ impl CallsByRequest {
             .max_by_key(|call| node.calls[call.index()].end)
             .and_then(|call| Some((calls.response(node.made_calls[call.index()])?, *call)));
         match response {
-            Some((row, call)) => Some((row as u32, Some(call))),
+            Some((row, call)) => Some((row, Some(call))),
             None => {
                 let delivery = calls.response(own.call()).filter(|_| own.is_delivery());
-                Some((delivery.or(calls.request(own.call()))? as u32, None))
+                Some((delivery.or(calls.request(own.call()))?, None))
             }
         }
     }

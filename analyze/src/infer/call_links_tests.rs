@@ -61,7 +61,8 @@ fn links(
 /// The parents of the message of that name, with their names.
 fn parents((links, names): &(Links, Vec<String>), child: &str) -> Vec<(String, f64)> {
     let child = names.iter().position(|name| name == child).unwrap();
-    links.parents(child).map(|(parent, share)| (names[parent as usize].clone(), share)).collect()
+    let parents = links.parent_rows(child).into_iter();
+    parents.map(|(parent, share)| (names[parent].clone(), share)).collect()
 }
 
 const REQUEST: Call<'_> = ("c", "w", [0, 110], [10, 100]);

@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 
 use clap::{ArgMatches, Error, FromArgMatches};
+use message_trace::MessageId;
 use registry::Spec;
 
 use super::input::InferenceInput;
@@ -60,12 +61,12 @@ pub trait Inference {
     }
 
     /// The messages of the last batch with causes known from hand-offs between threads, in order.
-    fn messages_linked_by_handoff(&self) -> &[u32] {
+    fn messages_linked_by_handoff(&self) -> &[MessageId] {
         &[]
     }
 
     /// The messages of the last batch with causes that rare words show, in order.
-    fn messages_linked_by_words(&self) -> &[u32] {
+    fn messages_linked_by_words(&self) -> &[MessageId] {
         &[]
     }
 

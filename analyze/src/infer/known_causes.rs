@@ -10,7 +10,7 @@
 
 mod table;
 
-use message_trace::{DataPath, PathError};
+use message_trace::{DataPath, MessageId, PathError};
 use out_of_core::{MemoryPool, SpillableVec};
 
 use super::inference::Inference;
@@ -59,17 +59,18 @@ impl Inference for KnownCauses {
         let messages = input.trace.len();
         let mut links = Links::spontaneous_only(messages);
         links.reserve(messages);
-        for message in 0..messages {
-            let number = input.first as usize + message;
+        for message in input.trace.ids() {
+            let number = input.first as usize + message.index();
             let parent = self.parents.get(number).copied().filter(|parent| *parent != NO_PARENT);
             let probability = self.probabilities.get(number).copied().unwrap_or(1.0);
             match parent {
                 None => links.set_parents(message, &[], probability),
                 Some(parent) => {
                     let here = parent.checked_sub_unsigned(input.first);
-                    let here = here.and_then(|here| u32::try_from(here).ok());
-                    match here.filter(|here| (*here as usize) < messages) {
+                    let here = here.and_then(|here| usize::try_from(here).ok());
+                    match here.filter(|here| *here < messages) {
                         Some(here) => {
+                            let here = MessageId::from_index(here);
                             links.set_parents(message, &[(here, probability)], 1.0 - probability)
                         }
                         None => links.set_outside_parent(message, parent as u64, probability),
@@ -128,17 +129,20 @@ mod tests {
             (Some(0), 1.0),
         ];
         let (instances, links) = analyzed(&causes, 100);
-        let trees: Vec<(f64, &[u32])> =
-            instances.iter().map(|instance| (instance.probability, instance.messages)).collect();
+        let rows = |of: &[MessageId]| of.iter().map(|message| message.index()).collect();
+        let trees: Vec<(f64, Vec<usize>)> = instances
+            .iter()
+            .map(|instance| (instance.probability, rows(instance.messages)))
+            .collect();
         // An uncertain link is evaluated both ways, and its message may begin a path itself.
         assert_eq!(
             trees,
-            [(1.0, &[0, 1, 4, 6, 5][..]), (0.375, &[2, 3]), (0.375, &[2]), (0.5, &[3])]
+            [(1.0, vec![0, 1, 4, 6, 5]), (0.375, vec![2, 3]), (0.375, vec![2]), (0.5, vec![3])]
         );
-        assert_eq!(links.parents(5).collect::<Vec<_>>(), [(6, 1.0)]);
+        assert_eq!(links.parent_rows(5), [(6, 1.0)]);
         assert_eq!(
-            (links.spontaneous_probability(3), links.spontaneous_probability(2)),
-            (0.5, 0.75)
+            [3, 2].map(|row| links.spontaneous_probability(MessageId::from_index(row))),
+            [0.5, 0.75]
         );
     }
 
@@ -148,8 +152,8 @@ mod tests {
         causes[39] = (Some(1), 1.0);
         causes[2] = (Some(38), 1.0);
         let (instances, links) = analyzed(&causes, 8);
-        assert_eq!(links.parents(39).collect::<Vec<_>>(), [(1, 1.0)]);
-        assert_eq!(links.parents(2).collect::<Vec<_>>(), [(38, 1.0)]);
+        assert_eq!(links.parent_rows(39), [(1, 1.0)]);
+        assert_eq!(links.parent_rows(2), [(38, 1.0)]);
         // Neither message begins a path.
         assert_eq!(instances.len(), 38);
     }

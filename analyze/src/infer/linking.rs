@@ -18,7 +18,7 @@ mod untraced;
 use std::convert::Infallible;
 
 use clap::Args;
-use message_trace::Progress;
+use message_trace::{MessageId, Progress};
 use out_of_core::workers::run_in_order;
 use registry::{EntryHelp, Spec};
 
@@ -125,8 +125,8 @@ fn estimate_delays(
 /// The parents found in one chunk: their number for each child, and all of them in sequence.
 #[derive(Default)]
 struct LinkedChunk {
-    children: Vec<(u32, u32, f64)>,
-    parents: Vec<(u32, f64)>,
+    children: Vec<(MessageId, u32, f64)>,
+    parents: Vec<(MessageId, f64)>,
 }
 
 impl LinkedChunk {
@@ -138,7 +138,7 @@ impl LinkedChunk {
         options: &Options,
     ) {
         for (departure, before) in chunk.departures_with_arrivals() {
-            let d = delays.mean_delay(naming.hop(departure.message as usize));
+            let d = delays.mean_delay(naming.hop(departure.message));
             let first = self.parents.len();
             let spontaneous =
                 parents::find_parents(&before, departure, d, options, &mut self.parents);
@@ -154,7 +154,7 @@ impl LinkedChunk {
         let mut rest = self.parents.as_slice();
         for (child, count, spontaneous) in &self.children {
             let (parents, others) = rest.split_at(*count as usize);
-            links.set_parents(*child as usize, parents, *spontaneous);
+            links.set_parents(*child, parents, *spontaneous);
             rest = others;
         }
     }

@@ -23,6 +23,7 @@ use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clap::Args;
+use message_trace::MessageId;
 use registry::{EntryHelp, Spec};
 
 use super::call_links::{self, MadeCallId};
@@ -79,17 +80,19 @@ impl Inference for NestingAlgorithm {
                     node.node_calls(),
                     shares,
                     |message, found, _| {
-                        let parent = found.first().map_or(NONE, |(parent, _)| *parent);
-                        parents[message].store(parent, Ordering::Relaxed);
+                        let parent =
+                            found.first().map_or(NONE, |(parent, _)| parent.index() as u32);
+                        parents[message.index()].store(parent, Ordering::Relaxed);
                     },
                 );
             },
         );
         let mut links = Links::spontaneous_only(trace.len());
-        let parents = || parents.iter().map(|parent| parent.load(Ordering::Relaxed)).enumerate();
+        let parents =
+            || MessageId::ids().zip(parents.iter().map(|parent| parent.load(Ordering::Relaxed)));
         links.reserve(parents().filter(|(_, parent)| *parent != NONE).count());
         for (message, parent) in parents().filter(|(_, parent)| *parent != NONE) {
-            links.set_parents(message, &[(parent, 1.0)], 0.0);
+            links.set_parents(message, &[(MessageId::from_index(parent as usize), 1.0)], 0.0);
         }
         links
     }

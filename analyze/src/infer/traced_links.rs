@@ -2,14 +2,14 @@
 //! one: a request or notification of a trace was caused by the request of the same trace that its
 //! sender received, if there is one; and by no message of another trace.
 
-use message_trace::{MessageTrace, OperationRole};
+use message_trace::{MessageId, MessageTrace, OperationRole};
 use rustc_hash::FxHashMap;
 
 use super::input::InferenceInput;
 use crate::links::Links;
 
 /// The trace id of a message that is not a response.
-fn trace_id_of_message(trace: &MessageTrace, row: usize) -> Option<u64> {
+fn trace_id_of_message(trace: &MessageTrace, row: MessageId) -> Option<u64> {
     let operation =
         trace.operations(row).filter(|operation| operation.role != OperationRole::Response)?;
     operation.trace
@@ -21,35 +21,31 @@ pub(super) fn link_by_trace_ids(input: &InferenceInput<'_>, links: &mut Links) {
     if !trace.has_operations() {
         return;
     }
-    // By receiver and trace: the arrival of each request, and its row.
-    let mut received: FxHashMap<(u32, u64), Vec<(i64, u32)>> = FxHashMap::default();
-    for row in 0..trace.len() {
+    // By receiver and trace: the arrival of each request, and its id.
+    let mut received: FxHashMap<(u32, u64), Vec<(i64, MessageId)>> = FxHashMap::default();
+    for row in trace.ids() {
         if let Some((id, came)) = trace_id_of_message(trace, row).zip(trace.arrival_time(row)) {
-            received.entry((naming.dst(row), id)).or_default().push((came, row as u32));
+            received.entry((naming.dst(row), id)).or_default().push((came, row));
         }
     }
-    for row in 0..trace.len() {
+    for row in trace.ids() {
         let Some((id, sent)) = trace_id_of_message(trace, row).zip(trace.send_ts(row)) else {
             continue;
         };
         let before = received.get(&(naming.src(row), id)).into_iter().flatten();
-        let mut before = before.filter(|(came, of)| *came <= sent && *of as usize != row);
-        let causes: Vec<u32> = before.by_ref().map(|(_, of)| *of).take(2).collect();
+        let mut before = before.filter(|(came, of)| *came <= sent && *of != row);
+        let causes: Vec<MessageId> = before.by_ref().map(|(_, of)| *of).take(2).collect();
         if let [only] = causes[..] {
             links.set_parents(row, &[(only, 1.0)], 0.0);
             continue;
         }
-        let is_possible = |parent: u32| {
-            let other = Some(parent as usize).filter(|parent| *parent < trace.len());
-            other
-                .and_then(|parent| trace_id_of_message(trace, parent))
-                .is_none_or(|other| other == id)
-        };
-        let parents: Vec<(u32, f64)> = links.parents(row).collect();
+        let is_possible =
+            |parent: MessageId| trace_id_of_message(trace, parent).is_none_or(|other| other == id);
+        let parents: Vec<(MessageId, f64)> = links.parents_here(row).collect();
         if parents.iter().all(|(parent, _)| is_possible(*parent)) {
             continue;
         }
-        let mut left: Vec<(u32, f64)> =
+        let mut left: Vec<(MessageId, f64)> =
             parents.into_iter().filter(|(parent, _)| is_possible(*parent)).collect();
         let spontaneous = links.spontaneous_probability(row);
         let sum = left.iter().fold(spontaneous, |sum, (_, share)| sum + share);
@@ -86,12 +82,13 @@ mod tests {
         let options = Options::default();
         let naming = Naming::new(&trace, &options);
         let mut links = Links::spontaneous_only(trace.len());
-        (2..6).for_each(|row| links.set_parents(row, &[(0, 0.4), (1, 0.4)], 0.2));
+        (2..6).for_each(|row| links.set_parent_rows(row, &[(0, 0.4), (1, 0.4)], 0.2));
         link_by_trace_ids(&InferenceInput::without_progress(&trace, &naming, &options), &mut links);
-        let parents = |row: usize| links.parents(row).collect::<Vec<_>>();
+        let parents = |row: usize| links.parent_rows(row);
         assert_eq!((parents(2), parents(3)), (vec![(1, 1.0)], vec![(0, 1.0)]));
         // No request of the third trace was received; the last call has no known trace.
-        assert_eq!((parents(4), links.spontaneous_probability(4)), (vec![], 1.0));
+        let spontaneous = links.spontaneous_probability(MessageId::from_index(4));
+        assert_eq!((parents(4), spontaneous), (vec![], 1.0));
         assert_eq!(parents(5), [(0, 0.4), (1, 0.4)]);
     }
 }

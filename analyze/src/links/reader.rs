@@ -3,10 +3,10 @@
 
 use message_trace::table::columns::BatchColumns;
 use message_trace::table::{self, TableBatches};
-use message_trace::{DataPath, PathError};
+use message_trace::{DataPath, MessageId, PathError};
 
 use crate::call_evidence::CallEvidence;
-use crate::links::Links;
+use crate::links::{Links, ParentMessage};
 
 type LinkRow = (i64, Option<i64>, f64, Option<CallEvidence>);
 
@@ -35,7 +35,8 @@ impl LinkReader {
     }
 
     /// Appends the links of the next children, up to `end`, to `links`, in which message 0 has the
-    /// number `first` in the whole trace. A parent before message 0 is [`Links::ELSEWHERE`].
+    /// number `first` in the whole trace. A parent before message 0 is
+    /// [`ParentMessage::Elsewhere`].
     ///
     /// # Errors
     /// If the table cannot be read, or is not a table of links.
@@ -45,7 +46,7 @@ impl LinkReader {
         first: u64,
         end: u64,
     ) -> Result<(), PathError> {
-        let mut parents: Vec<(u32, f64)> = Vec::new();
+        let mut parents: Vec<(ParentMessage, f64)> = Vec::new();
         while let Some((child, ..)) =
             self.peek_row()?.filter(|(child, ..)| u64::try_from(*child).is_ok_and(|c| c < end))
         {
@@ -53,7 +54,6 @@ impl LinkReader {
                 let why = format!("child {child} is missing or out of order");
                 return Err(PathError::malformed(&self.path, why));
             }
-            parents.clear();
             let (mut spontaneous, mut evidence) = (0.0, None);
             while let Some((_, parent, probability, decided)) =
                 self.peek_row()?.filter(|(of, ..)| *of == child)
@@ -68,15 +68,16 @@ impl LinkReader {
                     u64::try_from(parent).map_err(|why| PathError::malformed(&self.path, why))?;
                 let here = match parent.checked_sub(first) {
                     Some(here) => {
-                        u32::try_from(here).map_err(|why| PathError::malformed(&self.path, why))?
+                        let row = u32::try_from(here)
+                            .map_err(|why| PathError::malformed(&self.path, why))?;
+                        ParentMessage::Here(MessageId::from_index(row as usize))
                     }
-                    None => Links::ELSEWHERE,
+                    None => ParentMessage::Elsewhere,
                 };
                 parents.push((here, probability));
             }
-            links.add_message();
-            let added = links.message_count() - 1;
-            links.set_parents(added, &parents, spontaneous);
+            let added = links.add_message();
+            links.set_possible_parents(added, parents.drain(..), spontaneous);
             links.set_evidence(added, evidence);
             self.next += 1;
         }
@@ -124,9 +125,9 @@ mod tests {
     #[test]
     fn links_read_in_parts_equal_links_read_together() {
         let mut whole = Links::spontaneous_only(6);
-        whole.set_parents(2, &[(0, 0.7), (1, 0.2)], 0.1);
-        whole.set_parents(4, &[(3, 0.5), (1, 0.25)], 0.25);
-        whole.set_parents(5, &[(4, 1.0)], 0.0);
+        whole.set_parent_rows(2, &[(0, 0.7), (1, 0.2)], 0.1);
+        whole.set_parent_rows(4, &[(3, 0.5), (1, 0.25)], 0.25);
+        whole.set_parent_rows(5, &[(4, 1.0)], 0.0);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.parquet");
         whole.write(&path).unwrap();
@@ -137,12 +138,12 @@ mod tests {
         part.remove_first(2);
         reader.read_until(&mut part, 2, 100).unwrap();
         assert_eq!(part.message_count(), 4);
-        let of = |child| part.parents(child).collect::<Vec<_>>();
-        assert_eq!(of(0), [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]);
-        assert_eq!(
-            (of(2), part.spontaneous_probability(2)),
-            (vec![(1, 0.5), (Links::ELSEWHERE, 0.25)], 0.25)
-        );
-        assert_eq!(of(3), [(2, 1.0)]);
+        let of = |row| part.parents(MessageId::from_index(row)).collect::<Vec<_>>();
+        let here = |row| ParentMessage::Here(MessageId::from_index(row));
+        let elsewhere = ParentMessage::Elsewhere;
+        assert_eq!(of(0), [(elsewhere, 0.7), (elsewhere, 0.2)]);
+        assert_eq!(of(2), [(here(1), 0.5), (elsewhere, 0.25)]);
+        assert_eq!(part.spontaneous_probability(MessageId::from_index(2)), 0.25);
+        assert_eq!(of(3), [(here(2), 1.0)]);
     }
 }

@@ -11,12 +11,12 @@ use message_trace::table::columns::{
     self, dictionary_type, keyed_array, nullable_field, required_field,
 };
 use message_trace::table::{ColumnEncoding, RowGroupWriter};
-use message_trace::{DataPath, PathError};
+use message_trace::{DataPath, MessageId, PathError};
 use out_of_core::workers::run_in_order;
 
 use super::reader::LinkReader;
 use crate::call_evidence::CallEvidence;
-use crate::links::Links;
+use crate::links::{Links, ParentMessage};
 use crate::tuning::links::writer::{CHILDREN_AT_ONCE, ROWS_AT_ONCE};
 use out_of_core::workers;
 
@@ -66,7 +66,7 @@ impl LinkWriter {
             let end = (begin + CHILDREN_AT_ONCE).min(children.end);
             let mut group = encoder.begin_group()?;
             let mut step = LinkRows::default();
-            for child in begin..end {
+            for child in MessageId::of_rows(begin..end) {
                 step.push(links, child, first as i64);
                 if step.child.len() >= ROWS_AT_ONCE {
                     group.write_rows(&std::mem::take(&mut step).into_arrays())?;
@@ -89,6 +89,9 @@ impl LinkWriter {
     }
 }
 
+/// Row of a parent elsewhere whose number is unknown: after all rows that are in memory.
+const UNKNOWN_ROW: i64 = u32::MAX as i64;
+
 /// Some rows, by columns.
 #[derive(Default)]
 struct LinkRows {
@@ -102,11 +105,14 @@ struct LinkRows {
 
 impl LinkRows {
     /// Adds the rows of a child of `links`, in which message 0 has the number `first`.
-    fn push(&mut self, links: &Links, child: usize, first: i64) {
+    fn push(&mut self, links: &Links, child: MessageId, first: i64) {
         for (parent, probability) in links.parents(child) {
-            let known = Some(child).filter(|_| parent == Links::ELSEWHERE);
-            let elsewhere = known.and_then(|child| links.outside_parent(child));
-            self.parent.push(elsewhere.map_or(first + i64::from(parent), |parent| parent as i64));
+            self.parent.push(match parent {
+                ParentMessage::Here(parent) => first + parent.index() as i64,
+                ParentMessage::Elsewhere => {
+                    links.outside_parent(child).map_or(first + UNKNOWN_ROW, |parent| parent as i64)
+                }
+            });
             self.has_parent.push(true);
             self.probability.push(probability);
         }
@@ -116,7 +122,7 @@ impl LinkRows {
             self.has_parent.push(false);
             self.probability.push(spontaneous);
         }
-        self.child.resize(self.parent.len(), first + child as i64);
+        self.child.resize(self.parent.len(), first + child.index() as i64);
         self.evidence.resize(self.parent.len(), links.evidence(child).map(|of| of as i32));
     }
 
@@ -163,16 +169,20 @@ mod tests {
     #[test]
     fn links_are_read_back_and_a_table_with_a_gap_is_refused() {
         let mut links = Links::spontaneous_only(3);
-        links.set_parents(1, &[(0, 0.9)], 0.1);
-        links.set_parents(2, &[(1, 0.75), (0, 0.25)], 0.0);
-        links.set_evidence(1, Some(CallEvidence::Words));
-        links.set_evidence(2, Some(CallEvidence::Inferred));
+        links.set_parent_rows(1, &[(0, 0.9)], 0.1);
+        links.set_parent_rows(2, &[(1, 0.75), (0, 0.25)], 0.0);
+        let [second, third] = [1, 2].map(MessageId::from_index);
+        links.set_evidence(second, Some(CallEvidence::Words));
+        links.set_evidence(third, Some(CallEvidence::Inferred));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.parquet");
         links.write(&path).unwrap();
         assert_eq!(Links::read(&path).unwrap(), links);
         let mut rows = LinkRows::default();
-        [0, 2].into_iter().for_each(|child| rows.push(&Links::spontaneous_only(3), child, 0));
+        [0, 2]
+            .map(MessageId::from_index)
+            .into_iter()
+            .for_each(|child| rows.push(&Links::spontaneous_only(3), child, 0));
         let gap = columns::build_batch(&path, &link_schema(), rows.into_arrays().to_vec()).unwrap();
         table::write_batches(&path, link_schema(), [gap]).unwrap();
         assert!(Links::read(&path).unwrap_err().to_string().contains("child 2"));
@@ -183,11 +193,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.parquet");
         let mut links = Links::spontaneous_only(2);
-        links.set_parents(1, &[(0, 1.0)], 0.0);
+        links.set_parent_rows(1, &[(0, 1.0)], 0.0);
         let fields = link_schema().fields().iter().take(3).cloned().collect::<Vec<_>>();
         let schema = columns::build_schema(fields.iter().map(|field| field.as_ref().clone()));
         let mut rows = LinkRows::default();
-        [0, 1].into_iter().for_each(|child| rows.push(&links, child, 0));
+        links.ids().for_each(|child| rows.push(&links, child, 0));
         let arrays = rows.into_arrays()[..3].to_vec();
         let batch = columns::build_batch(&path, &schema, arrays).unwrap();
         table::write_batches(&path, schema, [batch]).unwrap();

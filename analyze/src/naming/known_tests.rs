@@ -2,7 +2,7 @@ use super::*;
 use crate::naming::Naming;
 use crate::options::Options;
 use message_trace::{
-    EndPair, FROM_ACCEPTING, FlowId, NodeEnd, NodeGrain, NodeList, TransportProtocol,
+    EndPair, FROM_ACCEPTING, FlowId, MessageId, NodeEnd, NodeGrain, NodeList, TransportProtocol,
 };
 
 /// Nodes by host, process, command and whether they were traced.
@@ -183,7 +183,10 @@ fn a_client_that_the_user_names_is_not_one_of_many() {
         "office:* > h1:8080"
     );
     let naming = Naming::new(&trace, &options(&["address 10.9.0.1 = office"], NodeGrain::Command));
-    assert!(naming.nodes()[naming.src(0) as usize].client, "it remains a client");
+    assert!(
+        naming.nodes()[naming.src(MessageId::from_index(0)) as usize].client,
+        "it remains a client"
+    );
 }
 
 #[test]
@@ -272,8 +275,8 @@ fn a_machine_with_two_names_in_a_table_is_one_node() {
     let trace = trace(&nodes, &[(2, 0, "", ""), (1, 3, "", "")]);
     let rules = ["address 10.0.0.1 = gateway", "address 10.0.0.2 = gateway"];
     let naming = Naming::new(&trace, &options(&rules, NodeGrain::Command));
-    let into = (0..trace.len()).find(|row| trace.message(*row).dst.index() == 0).unwrap();
-    let out = (0..trace.len()).find(|row| trace.message(*row).src.index() == 1).unwrap();
+    let into = trace.ids().find(|row| trace.message(*row).dst.index() == 0).unwrap();
+    let out = trace.ids().find(|row| trace.message(*row).src.index() == 1).unwrap();
     assert_eq!(naming.dst(into), naming.src(out), "both addresses are one node");
     assert_eq!(naming.label_text(naming.nodes()[naming.src(out) as usize].name), "gateway");
     assert!(!naming.nodes()[naming.src(out) as usize].client, "c calls it");

@@ -74,7 +74,7 @@ impl<'trace> Namer<'trace> {
         for column in [&mut src, &mut dst, &mut hop] {
             column.reserve_exact(batch.len());
         }
-        for message in 0..batch.len() {
+        for message in batch.ids() {
             let EndPair { src: sender, dst: receiver, protocol } = batch.message_ends(message);
             let from = nodes.intern_node(sender.node, sender.tid, roles, texts);
             let to = nodes.intern_node(receiver.node, receiver.tid, roles, texts);

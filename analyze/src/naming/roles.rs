@@ -157,7 +157,7 @@ mod tests {
                 [hop.src, hop.src_port, hop.dst, hop.dst_port]
                     .map(|text| naming.label_text(text).to_owned())
             };
-            (0..trace.len()).map(texts).collect()
+            trace.ids().map(texts).collect()
         };
         let hop = |src: &str, src_port: &str, dst: &str, dst_port: &str| {
             [src, src_port, dst, dst_port].map(str::to_owned)
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_datagram_port_seen_with_many_others_is_fixed() {
         let dns = |trace: &MessageTrace, many| {
-            let message = trace.message(0);
+            let message = trace.messages().next().unwrap();
             let aliases = Aliases::default();
             let roles = ServerRoles::from_trace(
                 trace,
@@ -218,7 +218,7 @@ mod tests {
     fn a_node_that_sends_from_unknown_ports_to_many_others_is_a_client() {
         let mut trace = queries(1);
         let nameless = trace.intern(&Endpoint::Other(String::new()));
-        let message = Message { src_endpoint: nameless, ..trace.message(0) };
+        let message = Message { src_endpoint: nameless, ..trace.messages().next().unwrap() };
         for port in 0..20 {
             let dst_endpoint = trace.intern(&Endpoint::Other(format!("operation {port}")));
             trace.push(&Message { dst_endpoint, ..message }, None);
@@ -247,7 +247,10 @@ mod tests {
             NodeGrain::Command,
             16,
         );
-        assert!(!roles.is_fixed(trace.message(0).src, trace.message(0).src_endpoint));
-        assert!(roles.is_client(trace.message(0).src));
+        assert!(!roles.is_fixed(
+            trace.messages().next().unwrap().src,
+            trace.messages().next().unwrap().src_endpoint
+        ));
+        assert!(roles.is_client(trace.messages().next().unwrap().src));
     }
 }

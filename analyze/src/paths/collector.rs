@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use message_trace::{DataDir, PathError, Progress};
+use message_trace::{DataDir, MessageId, PathError, Progress};
 use out_of_core::workers::{lock_mutex, run_in_order};
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
@@ -228,12 +228,12 @@ impl<'s, 'a> ItemCollector<'s, 'a> {
     }
 
     /// Records a tree of messages with their depths.
-    fn keep_tree(&mut self, tree: &[(u32, u32)], probability: f64) -> Result<(), PathError> {
+    fn keep_tree(&mut self, tree: &[(MessageId, u32)], probability: f64) -> Result<(), PathError> {
         let place = (self.item, self.probabilities.len() as u64);
         let (record, shape) = self.recorder.record_tree(place, tree, probability);
         let partition = (u128::from(shape) * self.writer.partition_count() as u128) >> u64::BITS;
         self.writer.partition_records(partition as usize, record)?;
-        let is_error = |message: u32| self.messages.operations(message as usize).is_error;
+        let is_error = |message: MessageId| self.messages.operations(message).is_error;
         self.paths.push_tree(tree, self.recorder.connect_times(), is_error, probability);
         self.probabilities.push(probability);
         Ok(())
@@ -247,7 +247,7 @@ impl<'s, 'a> ItemCollector<'s, 'a> {
 
 #[cfg(test)]
 impl PathCollector<'_> {
-    /// Adds these trees, with their probabilities, as if they had been built.
+    /// Adds these trees of rows and depths, with their probabilities, as if they had been built.
     pub(crate) fn add_trees(
         &mut self,
         messages: &PathMessages,
@@ -257,9 +257,11 @@ impl PathCollector<'_> {
         let children = PossibleChildren::default();
         let batch = PathBatch { messages, naming, children: &children, roots: (0, 0), before: 0 };
         let mut collector = ItemCollector::new(&batch, &self.by_shape, self.collected.before.len());
-        trees
-            .iter()
-            .for_each(|(probability, tree)| collector.keep_tree(tree, *probability).unwrap());
+        for (probability, tree) in trees {
+            let id = |row: u32| MessageId::from_index(row as usize);
+            let tree: Vec<_> = tree.iter().map(|(row, depth)| (id(*row), *depth)).collect();
+            collector.keep_tree(&tree, *probability).unwrap();
+        }
         let item = collector.finish(BuildCounts::default()).unwrap();
         self.collected.add_item(item).unwrap();
     }

@@ -74,7 +74,7 @@ proptest! {
         let mut expected = PathInstances::default();
         (0..repeats).for_each(|_| expected.append_instances(&once));
         let patterns = reference::build_patterns(&trace, &naming, &mut expected);
-        expected.shift_messages(once.len(), messages as u32);
+        expected.shift_messages(once.len(), messages);
 
         let directory = tempfile::tempdir().unwrap();
         let dir = DataDir::new(directory.path());

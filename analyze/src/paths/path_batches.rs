@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use message_trace::{DataDir, PathError, Progress};
+use message_trace::{DataDir, MessageId, PathError, Progress};
 use out_of_core::MemoryBudget;
 
 use super::collector::{self, PathCollector, PathCounts};
@@ -118,7 +118,7 @@ impl InferredBatch {
         operations: &mut OperationLabels,
         options: &Options,
     ) {
-        let operation = |row: usize, name: u32| operations.label_operation(naming.hop(row), name);
+        let operation = |id: MessageId, name: u32| operations.label_operation(naming.hop(id), name);
         self.messages.append_rows(&batch.trace, batch.own.clone(), operation);
         self.naming.append_rows(naming, batch.own.clone());
         // A cause may be among the messages after the batch, which belong to the next one.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use message_trace::stats::DelaySummary;
-use message_trace::{MessageTrace, OperationRole};
+use message_trace::{MessageId, MessageTrace, OperationRole};
 
 use super::instances::possible_children::PossibleChildren;
 use super::instances::tree::{BuildCounts, InstanceBuilder};
@@ -62,8 +62,8 @@ pub(super) fn build_patterns(
 
 /// Returns the operation of a message: the name of number 7 is `#7`, and the first stands for
 /// others.
-fn operation_name(trace: &MessageTrace, message: u32) -> Option<String> {
-    let operation = trace.operations(message as usize)?;
+fn operation_name(trace: &MessageTrace, message: MessageId) -> Option<String> {
+    let operation = trace.operations(message)?;
     let name = operation.name.filter(|_| operation.role != OperationRole::Response)?;
     Some(format!("#{name}"))
 }
@@ -72,12 +72,12 @@ fn operation_name(trace: &MessageTrace, message: u32) -> Option<String> {
 type LabelTexts = [String; 5];
 
 /// Returns the labels of each message of a path.
-fn hop_labels(naming: &Naming, messages: &[u32]) -> Vec<LabelTexts> {
+fn hop_labels(naming: &Naming, messages: &[MessageId]) -> Vec<LabelTexts> {
     let text = |text| naming.label_text(text).to_owned();
     // The nodes of the path in the order in which it reaches them: name, and role.
     let mut nodes: Vec<(u32, u32)> = Vec::new();
-    let label = |message: &u32| {
-        let hop = naming.hop(*message as usize);
+    let label = |message: &MessageId| {
+        let hop = naming.hop(*message);
         let name = naming.hop_name(hop);
         let Some(by_role) = naming.role_labels() else {
             let [src, dst, src_port, dst_port] =
@@ -131,10 +131,10 @@ fn connect_time(
 ) -> Option<i64> {
     let PathInstance { messages, depths, .. } = instance;
     let cause = |place: usize| (0..place).rev().find(|before| depths[*before] + 1 == depths[place]);
-    let connect = trace.connect_span(messages[place] as usize)?;
-    let arrival = |place: usize| trace.arrival_time(messages[place] as usize);
+    let connect = trace.connect_span(messages[place])?;
+    let arrival = |place: usize| trace.arrival_time(messages[place]);
     let ends = |place: usize| {
-        let message = messages[place] as usize;
+        let message = messages[place];
         (naming.src(message), naming.dst(message))
     };
     let mut request = cause(place)?;
@@ -147,7 +147,7 @@ fn connect_time(
         request = cause(call)?;
     }
     let received = receipt_time(trace, messages, depths, cause(place)?)?;
-    let end = connect.end.min(trace.send_ts(messages[place] as usize)?);
+    let end = connect.end.min(trace.send_ts(messages[place])?);
     Some(end - connect.begin.max(received)).filter(|time| *time > 0)
 }
 
@@ -155,16 +155,15 @@ fn connect_time(
 /// of the messages that it caused there was sent before.
 pub(super) fn receipt_time(
     trace: &MessageTrace,
-    messages: &[u32],
+    messages: &[MessageId],
     depths: &[u32],
     place: usize,
 ) -> Option<i64> {
-    let message = messages[place] as usize;
+    let message = messages[place];
     let below = (place + 1..depths.len()).take_while(|below| depths[*below] > depths[place]);
     let mut caused = below.filter(|below| depths[*below] == depths[place] + 1);
     let last = trace.recv_ts(message)?;
-    let is_before =
-        |below: usize| trace.send_ts(messages[below] as usize).is_some_and(|sent| sent < last);
+    let is_before = |below: usize| trace.send_ts(messages[below]).is_some_and(|sent| sent < last);
     if caused.any(is_before) { trace.arrival_time(message) } else { Some(last) }
 }
 
@@ -172,7 +171,7 @@ pub(super) fn receipt_time(
 fn instance_duration(trace: &MessageTrace, instance: PathInstance<'_>) -> i64 {
     let times = |place: usize| {
         let received = receipt_time(trace, instance.messages, instance.depths, place);
-        [trace.send_ts(instance.messages[place] as usize), received]
+        [trace.send_ts(instance.messages[place]), received]
     };
     let first = times(0).into_iter().flatten().next();
     let last = (0..instance.messages.len()).flat_map(times).flatten().max();
@@ -195,13 +194,13 @@ fn describe_hop(
     let parent = (0..place).rev().find(|before| first.depths[*before] + 1 == depth);
     for member in members {
         let instance = instances.get(*member);
-        let (message, p) = (instance.messages[place] as usize, instance.probability);
+        let (message, p) = (instance.messages[place], instance.probability);
         let receipt = |place: usize| receipt_time(trace, instance.messages, instance.depths, place);
         let (sent, received) = (trace.send_ts(message), receipt(place));
         let since = |end: Option<i64>, start: Option<i64>| Some((end? - start?, p));
         network.extend(since(received, sent));
         if let Some(parent) = parent {
-            let cause = instance.messages[parent] as usize;
+            let cause = instance.messages[parent];
             let connecting = connect_time(trace, naming, instance, place);
             connects.extend(connecting.map(|time| (time, p)));
             let own = since(sent, receipt(parent));
@@ -220,11 +219,11 @@ fn describe_hop(
         errors: errors.len() as i64,
         error_share: sum(&errors) / sum(&answers),
     });
-    let message = first.messages[place] as usize;
+    let message = first.messages[place];
     let [src, dst, src_port, dst_port, _] = hop_labels(naming, first.messages).swap_remove(place);
     let protocol = naming.hop_name(naming.hop(message)).protocol;
-    let traced = |node: fn(&Naming, usize) -> u32| {
-        let node = |member: &usize| node(naming, instances.get(*member).messages[place] as usize);
+    let traced = |node: fn(&Naming, MessageId) -> u32| {
+        let node = |member: &usize| node(naming, instances.get(*member).messages[place]);
         members.iter().any(|member| naming.nodes()[node(member) as usize].traced)
     };
     Hop {

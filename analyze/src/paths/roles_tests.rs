@@ -1,7 +1,7 @@
 //! Patterns by roles, by hand: Figure 3 of WAP5, servers with one role in one path, and the delays
 //! of pooled instances.
 
-use message_trace::{DataDir, MessageTrace, NodeGrain};
+use message_trace::{DataDir, MessageId, MessageTrace, NodeGrain};
 use out_of_core::MemoryBudget;
 
 use super::collector::PathCollector;
@@ -100,9 +100,10 @@ fn figure_3_is_one_pattern_by_roles() {
         );
         assert_eq!(lines(&found), [once], "{grain}");
         // Both instances have their own messages, so the nodes of each are known.
-        let messages: Vec<_> =
-            instances.iter().map(|instance| (instance.pattern, instance.messages)).collect();
-        assert_eq!(messages, [(0, &[0, 1, 2, 3][..]), (0, &[4, 5, 6, 7][..])]);
+        let rows = |of: &[MessageId]| of.iter().map(|message| message.index()).collect();
+        let messages: Vec<(u32, Vec<usize>)> =
+            instances.iter().map(|instance| (instance.pattern, rows(instance.messages))).collect();
+        assert_eq!(messages, [(0, vec![0, 1, 2, 3]), (0, vec![4, 5, 6, 7])]);
         let pattern = &found[0];
         assert_eq!((pattern.count, pattern.expected, pattern.max_probability), (2, 2.0, 1.0));
         // Four hops of 5 and three nodes of 10: 50; of 30: 110.

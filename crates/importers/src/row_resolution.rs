@@ -92,8 +92,8 @@ impl RowResolver<'_> {
         let mut number = 0;
         for batch in table::read_batches(from)? {
             let rows = MessageTrace::from_batch(from.as_path(), &batch?, self.nodes.len())?;
-            for row in 0..rows.len() {
-                let mut message = rows.message(row);
+            for id in rows.ids() {
+                let mut message = rows.message(id);
                 let endpoints = [message.src_endpoint, message.dst_endpoint];
                 let endpoints = endpoints.map(|id| rows.endpoint(id));
                 let at = number;
@@ -111,7 +111,7 @@ impl RowResolver<'_> {
                 };
                 let numbers = endpoints.map(&mut number);
                 [message.src_endpoint, message.dst_endpoint] = numbers;
-                writer.push(&message, rows.call_id(row))?;
+                writer.push(&message, rows.call_id(id))?;
             }
         }
         writer.finish()
@@ -147,8 +147,7 @@ impl RowResolver<'_> {
         let mut number = 0;
         for batch in table::read_batches(from)? {
             let rows = MessageTrace::from_batch(from.as_path(), &batch?, self.nodes.len())?;
-            for row in 0..rows.len() {
-                let message = rows.message(row);
+            for message in rows.messages() {
                 let endpoints = [message.src_endpoint, message.dst_endpoint];
                 let endpoints = endpoints.map(|id| rows.endpoint(id));
                 if let Some(is_left_out) = self.is_left_out(&message, endpoints, number) {

@@ -24,8 +24,8 @@ pub use data_files::{DataPath, DirectoryEntry, DirectoryLock, FileKind, LinkErro
 pub use endpoint::{Endpoint, EndpointId};
 pub use flow::FlowId;
 pub use message::{
-    ConnectSpan, EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, NodeEnd, TransportProtocol,
-    arrival_of_times,
+    ConnectSpan, EndPair, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageId, NodeEnd,
+    TransportProtocol, arrival_of_times,
 };
 pub use node::{Node, NodeGrain, NodeId, NodeList};
 pub use operation::{OperationFacts, OperationRole};

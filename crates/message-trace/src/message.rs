@@ -2,11 +2,42 @@
 //! direction merged into one (a fat message in WAP5 section 2.3), with its times at both ends.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
+
+use out_of_core::id_types;
 
 use crate::endpoint::EndpointId;
 use crate::flow::FlowId;
 use crate::node::NodeId;
+
+id_types! {
+    /// Row of a message in a trace in memory. Ids of different traces, and of different parts of
+    /// one, are unrelated.
+    pub struct MessageId;
+}
+
+impl MessageId {
+    /// Returns the ids of these rows, in order.
+    #[inline]
+    pub fn of_rows(
+        rows: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = MessageId> + DoubleEndedIterator + Clone {
+        rows.map(MessageId::from_index)
+    }
+
+    /// Returns the id of the message `rows` rows after this one.
+    #[inline]
+    pub fn add_rows(self, rows: usize) -> MessageId {
+        MessageId::from_index(self.index() + rows)
+    }
+
+    /// Returns the id of the message `rows` rows before this one, if there are as many.
+    #[inline]
+    pub fn subtract_rows(self, rows: usize) -> Option<MessageId> {
+        self.index().checked_sub(rows).map(MessageId::from_index)
+    }
+}
 
 /// [`Message::direction`]: sent by the side that connected.
 pub const FROM_CONNECTING: i8 = 0;

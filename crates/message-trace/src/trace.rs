@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::endpoint::{Endpoint, EndpointId};
 use crate::flow::FlowId;
-use crate::message::{ConnectSpan, EndPair, Message, NodeEnd, TransportProtocol};
+use crate::message::{ConnectSpan, EndPair, Message, MessageId, NodeEnd, TransportProtocol};
 use crate::node::{Node, NodeId, NodeList};
 use crate::operation::OperationFacts;
 use crate::sparse_column::SparseColumn;
@@ -90,6 +90,14 @@ impl MessageTrace {
         self.src.is_empty()
     }
 
+    /// Returns the ids of all messages, in order.
+    #[inline]
+    pub fn ids(
+        &self,
+    ) -> impl ExactSizeIterator<Item = MessageId> + DoubleEndedIterator + Clone + use<> {
+        MessageId::of_rows(0..self.len())
+    }
+
     /// Returns the id of `endpoint`, which is added to the dictionary if it is new.
     pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
         self.endpoints.intern(endpoint)
@@ -114,7 +122,7 @@ impl MessageTrace {
     pub fn push(&mut self, message: &Message, call_id: Option<&str>) {
         let m = message;
         if let Some(connect) = m.connect {
-            self.connects.push(self.len(), connect);
+            self.connects.push(MessageId::from_index(self.len()), connect);
         }
         let times = [m.send_first, m.send_last, m.recv_first, m.recv_last, m.send_ts, m.recv_ts];
         for (column, time) in self.times.iter_mut().zip(times) {
@@ -135,11 +143,12 @@ impl MessageTrace {
         self.call.push(call);
     }
 
-    /// Returns the message of row `row`.
+    /// Returns the message with this id.
     ///
     /// # Panics
-    /// If the trace has no row `row`, as an index out of bounds does.
-    pub fn message(&self, row: usize) -> Message {
+    /// If the trace has no such message, as an index out of bounds does.
+    pub fn message(&self, id: MessageId) -> Message {
+        let row = id.index();
         let time = |column: usize| Some(self.times[column][row]).filter(|time| *time != NIL);
         Message {
             send_first: time(0),
@@ -150,17 +159,18 @@ impl MessageTrace {
             recv_ts: time(5),
             bytes: self.bytes[row],
             parts: self.parts[row],
-            connect: self.connects.get(row),
-            ..Message::between_ends(self.message_ends(row), self.flow[row], self.direction[row])
+            connect: self.connects.get(id),
+            ..Message::between_ends(self.message_ends(id), self.flow[row], self.direction[row])
         }
     }
 
-    /// Returns the ends and the protocol of the message of row `row`, for passes that need no more.
+    /// Returns the ends and the protocol of the message, for passes that need no more.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn message_ends(&self, row: usize) -> EndPair {
+    pub fn message_ends(&self, id: MessageId) -> EndPair {
+        let row = id.index();
         let tid = |tid: i32| Some(tid).filter(|tid| *tid != NO_THREAD);
         EndPair {
             src: NodeEnd {
@@ -184,27 +194,26 @@ impl MessageTrace {
 
     /// Returns the messages in row order.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Message> + '_ {
-        (0..self.len()).map(|row| self.message(row))
+        self.ids().map(|id| self.message(id))
     }
 
-    /// Sets the id that pairs the message of row `row` with its counterpart, replacing one that it
-    /// has.
+    /// Sets the id that pairs the message with its counterpart, replacing one that it has.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
-    pub fn set_call_id(&mut self, row: usize, call_id: &str) {
-        self.call[row] = self.calls.intern(call_id);
+    pub fn set_call_id(&mut self, id: MessageId, call_id: &str) {
+        self.call[id.index()] = self.calls.intern(call_id);
     }
 
-    /// Sets the operation of the message of row `row`. Rows come in their order, each once.
-    pub fn set_operation(&mut self, row: usize, operation: OperationFacts) {
-        self.operations.push(row, operation);
+    /// Sets the operation of the message. Messages come in their order, each once.
+    pub fn set_operation(&mut self, id: MessageId, operation: OperationFacts) {
+        self.operations.push(id, operation);
     }
 
-    /// Returns the operation of the message of row `row`, if known.
+    /// Returns the operation of the message, if known.
     #[inline]
-    pub fn operations(&self, row: usize) -> Option<OperationFacts> {
-        self.operations.get(row)
+    pub fn operations(&self, id: MessageId) -> Option<OperationFacts> {
+        self.operations.get(id)
     }
 
     /// Returns whether the operation of any message is known.
@@ -212,15 +221,15 @@ impl MessageTrace {
         !self.operations.is_empty()
     }
 
-    /// Adds a word of the message of row `row` at `end`. Words come in the order of rows and ends.
-    pub fn add_word(&mut self, row: usize, end: MessageEnd, word: WordHash) {
-        self.words.push(row, end, word);
+    /// Adds a word of the message at `end`. Words come in the order of messages and ends.
+    pub fn add_word(&mut self, id: MessageId, end: MessageEnd, word: WordHash) {
+        self.words.push(id, end, word);
     }
 
-    /// Returns the rare words of the message of row `row` at `end`.
+    /// Returns the rare words of the message at `end`.
     #[inline]
-    pub fn words(&self, row: usize, end: MessageEnd) -> &[WordHash] {
-        self.words.words_of(row, end)
+    pub fn words(&self, id: MessageId, end: MessageEnd) -> &[WordHash] {
+        self.words.words_of(id, end)
     }
 
     /// Returns whether the words of any message are known.
@@ -228,8 +237,8 @@ impl MessageTrace {
         !self.words.is_empty()
     }
 
-    /// Returns the id that pairs the call or return of row `row` with its counterpart.
-    pub fn call_id(&self, row: usize) -> Option<&str> {
-        self.calls.get(self.call[row])
+    /// Returns the id that pairs the message, a call or a return, with its counterpart.
+    pub fn call_id(&self, id: MessageId) -> Option<&str> {
+        self.calls.get(self.call[id.index()])
     }
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::message::MessageId;
+
 /// The hash of a word, under the key of its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WordHash(pub u32);
@@ -35,15 +37,15 @@ impl WordColumn {
         self.words.is_empty()
     }
 
-    /// Adds a word of the message of `row` at `end`. Words come in the order of rows and ends.
-    pub fn push(&mut self, row: usize, end: MessageEnd, word: WordHash) {
-        self.places.push(place(row, end));
+    /// Adds a word of the message at `end`. Words come in the order of messages and ends.
+    pub fn push(&mut self, id: MessageId, end: MessageEnd, word: WordHash) {
+        self.places.push(place(id.index(), end));
         self.words.push(word);
     }
 
-    /// Returns the words of the message of `row` at `end`, in their order.
-    pub fn words_of(&self, row: usize, end: MessageEnd) -> &[WordHash] {
-        let place = place(row, end);
+    /// Returns the words of the message at `end`, in their order.
+    pub fn words_of(&self, id: MessageId, end: MessageEnd) -> &[WordHash] {
+        let place = place(id.index(), end);
         let first = self.places.partition_point(|other| *other < place);
         let rest = self.places.get(first..).unwrap_or_default();
         let count = rest.iter().take_while(|other| **other == place).count();
@@ -62,16 +64,16 @@ impl WordColumn {
         self.words.extend_from_slice(other.words.get(from..to).unwrap_or_default());
     }
 
-    /// Permutes the rows: `order` contains the former row of each.
-    pub(crate) fn permute_rows(&mut self, order: &[u32]) {
+    /// Permutes the rows: `order` contains the former id of each message.
+    pub(crate) fn permute_rows(&mut self, order: &[MessageId]) {
         if self.is_empty() {
             return;
         }
         let mut sorted = WordColumn::default();
-        for (row, former) in order.iter().enumerate() {
+        for (id, former) in MessageId::ids().zip(order) {
             for end in MessageEnd::ALL {
-                for word in self.words_of(*former as usize, end) {
-                    sorted.push(row, end, *word);
+                for word in self.words_of(*former, end) {
+                    sorted.push(id, end, *word);
                 }
             }
         }
@@ -90,11 +92,12 @@ mod tests {
 
     /// The words of all rows: those of the sender, and after a bar those of the receiver.
     fn all_words(column: &WordColumn, rows: usize) -> Vec<String> {
-        let of = |row, end| -> String {
-            column.words_of(row, end).iter().map(|word| word.0.to_string()).collect()
+        let of = |id, end| -> String {
+            column.words_of(id, end).iter().map(|word| word.0.to_string()).collect()
         };
-        (0..rows)
-            .map(|row| format!("{}|{}", of(row, MessageEnd::Sent), of(row, MessageEnd::Received)))
+        MessageId::ids()
+            .take(rows)
+            .map(|id| format!("{}|{}", of(id, MessageEnd::Sent), of(id, MessageEnd::Received)))
             .collect()
     }
 
@@ -103,14 +106,14 @@ mod tests {
         let mut column = WordColumn::default();
         assert!(column.is_empty() && all_words(&column, 1) == ["|"]);
         for (row, end, word) in [(0, 0, 1), (0, 0, 2), (0, 1, 2), (2, 1, 3), (3, 0, 4)] {
-            column.push(row, MessageEnd::ALL[end], WordHash(word));
+            column.push(MessageId::from_index(row), MessageEnd::ALL[end], WordHash(word));
         }
         assert_eq!(all_words(&column, 5), ["12|2", "|", "|3", "4|", "|"]);
         let mut other = WordColumn::default();
-        other.push(1, MessageEnd::Sent, WordHash(9));
+        other.push(MessageId::from_index(1), MessageEnd::Sent, WordHash(9));
         other.append_rows(&column, 0..3, 4);
         assert_eq!(all_words(&other, 8), ["|", "9|", "|", "|", "12|2", "|", "|3", "|"]);
-        column.permute_rows(&[3, 2, 1, 0]);
+        column.permute_rows(&[3, 2, 1, 0].map(MessageId::from_index));
         assert_eq!(all_words(&column, 4), ["4|", "|3", "|", "12|2"]);
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use analyze::calls::{Calls, CandidateParents, LikelyParents};
 use analyze::infer::Links;
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 use rustc_hash::FxHashMap;
 
 use crate::error::Error;
@@ -212,18 +212,21 @@ fn origins_by_messages(
     let mut origins =
         CallOrigins { of: vec![CallOrigin::Unknown; calls.len()], ..CallOrigins::default() };
     for (child, parent) in of {
-        let (child, parent) =
-            (*child as usize, parent.filter(|parent| (*parent as usize) < trace.len()));
-        match parent {
-            _ if child >= trace.len() => origins.missing += 1,
-            Some(parent) => links.set_parents(child, &[(parent as u32, 1.0)], 0.0),
-            None => {}
+        let id = |number: u64| {
+            let row = usize::try_from(number).ok().filter(|row| *row < trace.len());
+            row.map(MessageId::from_index)
+        };
+        match (id(*child), parent.and_then(id)) {
+            (None, _) => origins.missing += 1,
+            (Some(child), Some(parent)) => links.set_parents(child, &[(parent, 1.0)], 0.0),
+            (Some(_), None) => {}
         }
     }
     let parents =
         LikelyParents::from_links(calls, &links, &CandidateParents::from_links(calls, &links));
     for (call, origin) in calls.iter().zip(&mut origins.of) {
-        let known = calls.request(call).is_some_and(|request| of.contains_key(&(request as u64)));
+        let request = calls.request(call);
+        let known = request.is_some_and(|request| of.contains_key(&(request.index() as u64)));
         if let Some(parent) = parents.of_call(call).filter(|_| known) {
             *origin =
                 parent.call.map_or(CallOrigin::Root, |call| CallOrigin::Call(call.index() as u32));

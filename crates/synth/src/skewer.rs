@@ -92,7 +92,7 @@ pub fn skew_trace(trace: &MessageTrace, skew: &TraceSkew) -> Result<MessageTrace
         };
         clock.zip(time).map_or(time, |(clock, time)| Some(by(clock, time)))
     };
-    let mut others = synthetic_import::map_messages(trace, |_, mut m| {
+    let mut others = synthetic_import::map_messages(trace, |mut m| {
         // A trace that came with common times only has no times of the hosts' own clocks.
         m.send_first = moved(m.src, m.send_first.or(m.send_ts));
         m.send_last = moved(m.src, m.send_last.or(m.send_ts));
@@ -114,6 +114,8 @@ pub fn skew_trace(trace: &MessageTrace, skew: &TraceSkew) -> Result<MessageTrace
 
 #[cfg(test)]
 mod tests {
+    use message_trace::MessageId;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -161,7 +163,7 @@ mod tests {
         assert_eq!(skewed.len(), trace.len());
         let is_b = |node: NodeId| i64::from(trace.nodes.get(node).unwrap().host == "B");
         let mut at_b = 0;
-        for row in 0..trace.len() {
+        for row in trace.ids() {
             let (before, after) = (trace.message(row), skewed.message(row));
             assert_eq!(after.send_ts.unwrap() - before.send_ts.unwrap(), 7 * is_b(before.src));
             assert_eq!(after.recv_last.unwrap() - before.recv_last.unwrap(), 7 * is_b(before.dst));
@@ -172,17 +174,18 @@ mod tests {
         // Without times on the common clock, these have to be estimated again.
         let own =
             skew_trace(&trace, &TraceSkew { uncorrected: false, ..uncorrected.clone() }).unwrap();
-        assert_eq!((own.send_ts(0), own.recv_ts(0)), (None, None));
-        assert_eq!(own.message(0).recv_first, trace.recv_ts(0).map(|time| time + 7));
+        let first = MessageId::from_index(0);
+        assert_eq!((own.send_ts(first), own.recv_ts(first)), (None, None));
+        assert_eq!(own.message(first).recv_first, trace.recv_ts(first).map(|time| time + 7));
         // With one time, messages from A to B are received by A's clock.
         let one = skew_trace(&trace, &TraceSkew { one_time: true, ..uncorrected.clone() }).unwrap();
-        for row in 0..trace.len() {
+        for row in trace.ids() {
             let message = one.message(row);
             assert_eq!((message.recv_ts, message.recv_last), (message.send_ts, message.send_first));
         }
-        assert_eq!(one.send_ts(0), trace.send_ts(0));
+        assert_eq!(one.send_ts(first), trace.send_ts(first));
         let back = skew_trace(&skewed, &TraceSkew { remove: true, ..uncorrected }).unwrap();
-        assert!((0..trace.len()).all(|row| back.message(row) == trace.message(row)));
+        assert!(trace.ids().all(|row| back.message(row) == trace.message(row)));
     }
 
     #[test]

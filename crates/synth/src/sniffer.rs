@@ -35,7 +35,7 @@ impl Sniffer {
     pub fn capture_trace(&self, trace: &MessageTrace) -> Result<CapturedTrace, Error> {
         let (mut waiting, mut last) = (0.0f64, None);
         let (mut rows, mut kept) = (Vec::with_capacity(trace.len()), 0);
-        let captured = synthetic_import::map_messages(trace, |_, message| {
+        let captured = synthetic_import::map_messages(trace, |message| {
             let time = message.sort_time();
             let passed = last.map_or(0, |last: i64| time.saturating_sub(last).max(0));
             last = Some(time);
@@ -99,6 +99,8 @@ impl CapturedTrace {
 
 #[cfg(test)]
 mod tests {
+    use message_trace::MessageId;
+
     use super::*;
     use crate::maketrace::{TraceConfig, make_trace};
     use std::path::Path;
@@ -131,7 +133,8 @@ messages = [ { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", t
         let rows = [Some(0), Some(1), Some(2), None, Some(3), None, Some(4), None];
         assert_eq!((captured.rows.as_slice(), captured.dropped_messages()), (&rows[..], 3));
         assert_eq!(captured.trace.len(), 5);
-        assert_eq!(captured.trace.send_ts(3), trace.send_ts(4));
+        let [fourth, fifth] = [3, 4].map(MessageId::from_index);
+        assert_eq!(captured.trace.send_ts(fourth), trace.send_ts(fifth));
         // 4 was caused by 3, which was dropped, and that by 2.
         let causes = vec![None, Some(0), Some(1), Some(2), Some(3)];
         assert_eq!(captured.captured_truth(&truth), TruthTable::Messages(causes));

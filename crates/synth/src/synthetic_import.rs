@@ -71,16 +71,16 @@ fn remove_directory(directory: &DataPath) -> Result<(), Error> {
 /// it returns `None` are left out.
 pub(crate) fn map_messages(
     trace: &MessageTrace,
-    mut change: impl FnMut(usize, Message) -> Option<Message>,
+    mut change: impl FnMut(Message) -> Option<Message>,
 ) -> MessageTrace {
     let mut others = MessageTrace::new(trace.nodes.clone());
     for endpoint in trace.endpoints() {
         // Endpoints are interned in the same order, so that they have the same numbers.
         others.intern(endpoint);
     }
-    for (row, message) in trace.messages().enumerate() {
-        if let Some(message) = change(row, message) {
-            others.push(&message, trace.call_id(row));
+    for id in trace.ids() {
+        if let Some(message) = change(trace.message(id)) {
+            others.push(&message, trace.call_id(id));
         }
     }
     others

@@ -5,7 +5,7 @@
 //! begins a trace.
 
 use message_trace::table::operations::OperationReader;
-use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, NodeId, OperationRole};
+use message_trace::{DataDir, FROM_CONNECTING, MessageId, MessageTrace, NodeId, OperationRole};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::ground_truth::GroundTruth;
 
 /// A request of a trace.
 struct TracedRequest {
-    row: usize,
+    message: MessageId,
     id: u128,
     span: Option<u64>,
 }
@@ -32,7 +32,12 @@ impl GroundTruth {
                 let row = operation.message as usize;
                 let asks = operation.role != OperationRole::Response && row < trace.len();
                 let id = operation.trace_id.filter(|_| asks);
-                traced.extend(id.map(|id| TracedRequest { row, id, span: operation.parent_id }));
+                let message = MessageId::from_index(row);
+                traced.extend(id.map(|id| TracedRequest {
+                    message,
+                    id,
+                    span: operation.parent_id,
+                }));
             })? {}
         }
         if traced.is_empty() {
@@ -48,20 +53,20 @@ impl GroundTruth {
 
 /// The cause of each message for which tracers give one.
 fn find_causes(trace: &MessageTrace, traced: &[TracedRequest]) -> FxHashMap<u64, Option<u64>> {
-    let asks = |row: &usize| trace.direction(*row) == FROM_CONNECTING && !trace.is_connect(*row);
+    let asks = |id: &MessageId| trace.direction(*id) == FROM_CONNECTING && !trace.is_connect(*id);
     let asked: FxHashSet<NodeId> =
-        (0..trace.len()).filter(asks).map(|row| trace.message(row).dst).collect();
+        trace.ids().filter(asks).map(|id| trace.message(id).dst).collect();
     let mut received: FxHashMap<(NodeId, u128), Vec<&TracedRequest>> = FxHashMap::default();
     for request in traced {
-        received.entry((trace.message(request.row).dst, request.id)).or_default().push(request);
+        received.entry((trace.message(request.message).dst, request.id)).or_default().push(request);
     }
     let mut causes = FxHashMap::default();
     for request in traced {
-        let src = trace.message(request.row).src;
-        let Some(sent) = trace.send_ts(request.row) else { continue };
+        let src = trace.message(request.message).src;
+        let Some(sent) = trace.send_ts(request.message) else { continue };
         let is_before = |other: &&&TracedRequest| {
-            other.row != request.row
-                && trace.arrival_time(other.row).is_some_and(|came| came <= sent)
+            other.message != request.message
+                && trace.arrival_time(other.message).is_some_and(|came| came <= sent)
         };
         let of_trace = received.get(&(src, request.id)).into_iter().flatten();
         let of_trace: Vec<&&TracedRequest> = of_trace.filter(is_before).collect();
@@ -70,10 +75,10 @@ fn find_causes(trace: &MessageTrace, traced: &[TracedRequest]) -> FxHashMap<u64,
         let passed_on: Vec<&&TracedRequest> = of_trace.iter().filter(same_span).copied().collect();
         match (passed_on.as_slice(), of_trace.as_slice()) {
             ([only], _) | ([], [only]) => {
-                causes.insert(request.row as u64, Some(only.row as u64));
+                causes.insert(request.message.index() as u64, Some(only.message.index() as u64));
             }
             ([], []) if !asked.contains(&src) => {
-                causes.insert(request.row as u64, None);
+                causes.insert(request.message.index() as u64, None);
             }
             _ => {}
         }

@@ -6,8 +6,8 @@
 
 use clocks::{ClockSamples, HostFacts};
 use message_trace::{
-    Endpoint, EndpointId, FlowId, ImportedTrace, Message, MessageTrace, NodeId, NodeList,
-    PathError, Progress, table,
+    Endpoint, EndpointId, FlowId, ImportedTrace, Message, MessageId, MessageTrace, NodeId,
+    NodeList, PathError, Progress, table,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -50,8 +50,8 @@ pub(crate) fn sample_imports(
             facts::note_reading(hosts.get_mut(*place as usize)?, time);
             Some((*place, time))
         };
-        for_each_message(import, &nodes, progress, |trace, row| {
-            let m = trace.message(row);
+        for_each_message(import, &nodes, progress, |trace, id| {
+            let m = trace.message(id);
             let sent =
                 m.send_first.filter(|_| m.send_ts.is_none()).and_then(|time| host(m.src, time));
             let received =
@@ -85,17 +85,17 @@ fn sort_hosts_by_name(hosts: &mut [HostFacts], logged: usize) -> Vec<u32> {
     numbers
 }
 
-/// Calls `message` for each message of an import, with its batch and its row there.
+/// Calls `message` for each message of an import, with its batch and its id there.
 fn for_each_message(
     import: &ImportedTrace,
     nodes: &NodeList,
     progress: &dyn Progress,
-    mut message: impl FnMut(&MessageTrace, usize) -> Result<(), PathError>,
+    mut message: impl FnMut(&MessageTrace, MessageId) -> Result<(), PathError>,
 ) -> Result<(), PathError> {
     let path = import.messages_path();
     for batch in table::read_batches(&path)? {
         let trace = MessageTrace::from_batch(&path, &batch?, nodes.len())?;
-        (0..trace.len()).try_for_each(|row| message(&trace, row))?;
+        trace.ids().try_for_each(|id| message(&trace, id))?;
         progress.advance_step(trace.len() as u64);
     }
     Ok(())
@@ -157,8 +157,8 @@ impl ImportJoiner<'_, '_> {
             let mut flows: FxHashSet<FlowId> = FxHashSet::default();
             let mut slots: FxHashMap<SlotKey, u32> = FxHashMap::default();
             let mut count = 0;
-            for_each_message(import, &own, progress, |trace, at| {
-                let m = trace.message(at);
+            for_each_message(import, &own, progress, |trace, id| {
+                let m = trace.message(id);
                 let mut slot = |endpoint: EndpointId, node: NodeId| {
                     let nothing = Endpoint::Other(String::new());
                     let id = self
@@ -181,7 +181,7 @@ impl ImportJoiner<'_, '_> {
                     let ends = ends.map(|(node, endpoint)| SlotEnd { node, endpoint });
                     self.output.slots.push(MessageSlot { flow, protocol: m.protocol, ends })?;
                 }
-                let call = match trace.call_id(at) {
+                let call = match trace.call_id(id) {
                     Some(text) => self.calls.add(text)?,
                     None => 0,
                 };

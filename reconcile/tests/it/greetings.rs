@@ -1,6 +1,7 @@
 //! Connections on which the accepting side speaks first, as with databases, mail and file servers:
 //! their setup is a message. On all others it is not.
 
+use message_trace::MessageId;
 use socket_log::encode::{FlowOrigin, FlowRole};
 use socket_log::write::{LogWriter, TCP, UNIX_STREAM, unix_address};
 
@@ -44,10 +45,11 @@ fn the_setup_lasts_from_the_call_to_connect_to_the_return_of_accept() {
             "mysqld -> client 10 700 900",
         ]
     );
-    assert!(outcome.trace.is_connect(0) && !outcome.trace.is_connect(1));
+    let [first, second] = [0, 1].map(MessageId::from_index);
+    assert!(outcome.trace.is_connect(first) && !outcome.trace.is_connect(second));
     assert_eq!(outcome.flows(), [0; 4]);
     assert_eq!(outcome.endpoints()[0], format!("{CLIENT} > {SERVER}"));
-    let making = outcome.trace.message(0);
+    let making = outcome.trace.message(first);
     assert_eq!((making.src_tid, making.dst_tid), (Some(10), Some(21)));
     // The setup is counted apart from messages with data.
     let counts = &outcome.counts;
@@ -75,7 +77,7 @@ fn an_end_that_was_not_seen_has_no_time() {
         outcome.lines()[..2],
         ["10.0.0.1 => mysqld 0/0 - 200", "mysqld -> 10.0.0.1 70 300 -"]
     );
-    assert_eq!(outcome.trace.message(0).src_tid, None);
+    assert_eq!(outcome.trace.message(MessageId::from_index(0)).src_tid, None);
     assert_eq!(outcome.counts.connects, 1);
 }
 
@@ -142,7 +144,7 @@ fn the_greeting_process_is_the_end_of_the_setup() {
     system.add("one", "a", &client).add("one", "b", &master).add("one", "c", &child);
     let outcome = system.reconcile();
     assert_eq!(outcome.lines()[..2], ["client => ftpd 0/0 60 200", "ftpd -> client 70 300 400"]);
-    assert_eq!(outcome.trace.message(0).dst_tid, Some(21));
+    assert_eq!(outcome.trace.message(MessageId::from_index(0)).dst_tid, Some(21));
 }
 
 #[test]
@@ -188,6 +190,6 @@ fn hosts_with_different_clocks_keep_their_own_times() {
     let outcome = system.add("one", "a", &client).add("two", "b", &server).reconcile();
     let line = format!("client => mysqld 0/0 60 {}", HOUR + 200);
     assert_eq!(outcome.lines()[0], line);
-    let making = outcome.trace.message(0);
+    let making = outcome.trace.message(MessageId::from_index(0));
     assert!(making.recv_ts.unwrap() - making.send_ts.unwrap() < 1_000_000, "{making:?}");
 }

@@ -9,8 +9,8 @@ use importers::{
 };
 use message_trace::table::export::{TableFormat, export_table};
 use message_trace::{
-    DataDir, DataPath, EndPair, Endpoint, EndpointId, FlowId, Message, MessageTrace, Node, NodeEnd,
-    NodeId, NodeList, Progress, TransportProtocol,
+    DataDir, DataPath, EndPair, Endpoint, EndpointId, FlowId, Message, MessageId, MessageTrace,
+    Node, NodeEnd, NodeId, NodeList, Progress, TransportProtocol,
 };
 use proptest::prelude::*;
 use reconcile::Reconciliation;
@@ -83,7 +83,7 @@ impl Fixture {
                 time(m.recv_ts),
                 m.flow.number(),
                 m.direction,
-                trace.call_id(row).unwrap_or("-"),
+                trace.call_id(MessageId::from_index(row)).unwrap_or("-"),
             )
         };
         trace.messages().enumerate().map(row).collect()
@@ -121,7 +121,7 @@ fn a_call_is_two_messages_paired_by_its_id() {
     );
     let trace = fixture.trace();
     let threads_and_bytes = |row| {
-        let m = trace.message(row);
+        let m = trace.message(MessageId::from_index(row));
         (m.src_tid, m.dst_tid, m.bytes)
     };
     assert_eq!(threads_and_bytes(0), (None, Some(3), 100));
@@ -144,7 +144,7 @@ fn own_times_are_the_hosts_and_common_times_stay_as_they_are() {
     )
     .unwrap();
     let times = |row| {
-        let m = imported.message(row);
+        let m = imported.message(MessageId::from_index(row));
         (m.send_first, m.send_ts, m.recv_first, m.recv_last, m.recv_ts)
     };
     assert_eq!(

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use events::{AttributeValue, EventBatch, EventReader};
-use message_trace::MessageTrace;
 use message_trace::table::{self, columns::BatchColumns};
+use message_trace::{MessageId, MessageTrace};
 use out_of_core::NameInterner;
 use reconcile::{Options, reconcile};
 use socket_log::encode::{self, FileOperation, FileUse, HandoffObject, SignalRecord, WakeRecord};
@@ -286,7 +286,8 @@ fn goroutines_hand_off_to_goroutines_that_they_unblock_or_start() {
     assert!(!system.data().own_events_path().exists(), "nothing else is known of the process");
     let trace =
         MessageTrace::read(system.data().messages_path(), system.data().nodes_path()).unwrap();
-    let tids = [trace.message(0).dst_tid, trace.message(1).src_tid];
+    let [first, second] = [0, 1].map(|row| trace.message(MessageId::from_index(row)));
+    let tids = [first.dst_tid, second.src_tid];
     let tid = |number| Some(layout::goroutine::thread_id(number) as i32);
     assert_eq!(tids, [tid(17), tid(18)]);
 }

@@ -1,5 +1,6 @@
 //! TCP connections between processes, traced at both ends or at one.
 
+use message_trace::MessageId;
 use proptest::prelude::*;
 use reconcile::Options;
 use socket_log::encode::{FlowOrigin, FlowRole};
@@ -32,8 +33,8 @@ fn a_request_and_its_answer_have_times_at_both_ends() {
     assert_eq!(outcome.flows(), [0, 0]);
     assert_eq!(outcome.counts.both_ends, 2);
     assert_eq!(outcome.counts.stream_bytes.matched, 710);
-    assert_eq!(outcome.trace.message(0).src_tid, Some(10));
-    assert_eq!(outcome.trace.message(1).dst_tid, Some(10));
+    assert_eq!(outcome.trace.message(MessageId::from_index(0)).src_tid, Some(10));
+    assert_eq!(outcome.trace.message(MessageId::from_index(1)).dst_tid, Some(10));
     assert_eq!(outcome.counts.processes, 2);
 }
 

@@ -10,11 +10,11 @@
 
 use std::ops::Range;
 
-use crate::calls::MessageId;
 use crate::tuning::calls::likelihood::{
     CLASSES_PER_E_FOLD, CLEAR_ODDS, CLEAR_PER_EXCEPTION, MAX_ITERATIONS, MIN_CALLS,
     MIN_CALLS_OF_KIND, MIN_CLEAR, MIN_FREQUENT, NEIGHBOURS, SHARED_MISPAIRING, SHORTEST, SWEEPS,
 };
+use message_trace::MessageId;
 use rustc_hash::FxHashMap;
 
 /// A call, as one of its ends saw it.

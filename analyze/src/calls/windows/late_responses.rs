@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{DataDir, FlowId, MessageTrace, PathError};
+use message_trace::{DataDir, FlowId, MessageId, MessageTrace, PathError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::Calls;
@@ -49,19 +49,19 @@ impl LateResponses {
             for call in calls.iter() {
                 match (calls.request(call), calls.response(call)) {
                     (Some(request), Some(response))
-                        if own.contains(&request) && response >= own.end =>
+                        if own.contains(&request.index()) && response.index() >= own.end =>
                     {
-                        after_batch.insert(first + response as u64);
+                        after_batch.insert(first + response.index() as u64);
                     }
-                    (Some(request), None) if own.contains(&request) => {
-                        open.add_request(trace, request, first + request as u64);
+                    (Some(request), None) if own.contains(&request.index()) => {
+                        open.add_request(trace, request, first + request.index() as u64);
                     }
                     (Some(request), Some(response))
-                        if request < own.start && own.contains(&response) =>
+                        if request.index() < own.start && own.contains(&response.index()) =>
                     {
-                        let answer = first + response as u64;
+                        let answer = first + response.index() as u64;
                         if answer >= end {
-                            let request = first + request as u64;
+                            let request = first + request.index() as u64;
                             open.remove_request(trace, response, request);
                             late.add_response(
                                 request,
@@ -70,8 +70,8 @@ impl LateResponses {
                             );
                         }
                     }
-                    (None, Some(response)) if own.contains(&response) => {
-                        let answer = first + response as u64;
+                    (None, Some(response)) if own.contains(&response.index()) => {
+                        let answer = first + response.index() as u64;
                         if taken.contains(&answer) {
                             late.numbers.insert(answer);
                         } else if let Some(request) = open.take_earliest(trace, response) {
@@ -116,14 +116,14 @@ struct UnansweredRequests {
 impl UnansweredRequests {
     /// Returns the key that the request and the response of a call share. Without ids the turns of
     /// a flow decide, if it has as many responses as requests.
-    fn request_key(trace: &MessageTrace, row: usize) -> Option<(FlowId, Option<Box<str>>)> {
+    fn request_key(trace: &MessageTrace, row: MessageId) -> Option<(FlowId, Option<Box<str>>)> {
         let (flow, id) = (trace.flow(row), trace.call_id(row));
         let is_uneven =
             || trace.beyond.uneven.as_ref().is_some_and(|uneven| uneven.contains(&flow));
         (id.is_some() || !is_uneven()).then(|| (flow, id.map(Box::from)))
     }
 
-    fn add_request(&mut self, trace: &MessageTrace, row: usize, request: u64) {
+    fn add_request(&mut self, trace: &MessageTrace, row: MessageId, request: u64) {
         if let Some(key) =
             UnansweredRequests::request_key(trace, row).filter(|_| self.count < MAX_OPEN_REQUESTS)
         {
@@ -133,12 +133,12 @@ impl UnansweredRequests {
     }
 
     /// Returns the request that this response answers.
-    fn take_earliest(&mut self, trace: &MessageTrace, row: usize) -> Option<u64> {
+    fn take_earliest(&mut self, trace: &MessageTrace, row: MessageId) -> Option<u64> {
         self.take_request(trace, row, |requests| requests.pop_front())
     }
 
     /// Removes a request that is known to be answered.
-    fn remove_request(&mut self, trace: &MessageTrace, row: usize, request: u64) {
+    fn remove_request(&mut self, trace: &MessageTrace, row: MessageId, request: u64) {
         self.take_request(trace, row, |requests| {
             let place = requests.iter().position(|open| *open == request)?;
             requests.remove(place)
@@ -148,7 +148,7 @@ impl UnansweredRequests {
     fn take_request(
         &mut self,
         trace: &MessageTrace,
-        row: usize,
+        row: MessageId,
         of: impl FnOnce(&mut VecDeque<u64>) -> Option<u64>,
     ) -> Option<u64> {
         let key = UnansweredRequests::request_key(trace, row)?;

@@ -1,6 +1,6 @@
 //! A message of a call, as it was seen.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 
 /// A message of a call. Times are nanoseconds since the Unix epoch on the common clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +17,10 @@ pub struct CallMessage {
 }
 
 impl CallMessage {
-    /// Returns the message at a row of `trace`, in which the first message has the number `first`.
-    pub(super) fn from_row(trace: &MessageTrace, first: u64, row: usize) -> CallMessage {
+    /// Returns a message of `trace`, in which the first message has the number `first`.
+    pub(super) fn from_row(trace: &MessageTrace, first: u64, row: MessageId) -> CallMessage {
         CallMessage {
-            number: first + row as u64,
+            number: first + row.index() as u64,
             sent: trace.send_ts(row),
             received: trace.recv_ts(row),
             bytes: trace.bytes(row),

@@ -33,8 +33,8 @@ impl TraceRoots {
         const ON_WALK: u8 = 1;
         const DONE: u8 = 2;
         let root_itself = |call: CallId| {
-            let row = calls.earliest_row(call);
-            TraceRoot { call: first + row as u64, time: trace.message(row).sort_time() }
+            let row = calls.earliest_message(call);
+            TraceRoot { call: first + row.index() as u64, time: trace.message(row).sort_time() }
         };
         let mut roots: Vec<TraceRoot> = calls.iter().map(root_itself).collect();
         let (mut state, mut cut) = (vec![0u8; calls.len()], vec![false; calls.len()]);

@@ -1,6 +1,6 @@
 //! Responses sent by another process than the one that received the request.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 
 use crate::calls::Calls;
 use crate::naming::Naming;
@@ -12,8 +12,8 @@ pub(super) fn request_of(
     trace: &MessageTrace,
     naming: &Naming,
     calls: &Calls,
-    message: usize,
-) -> Option<usize> {
+    message: MessageId,
+) -> Option<MessageId> {
     let call = calls.call_of_message(message);
     let is_known = calls.response(call) == Some(message) && calls.is_reliably_paired(trace, call);
     let (sender, node) = (naming.src(message), |node: u32| &naming.nodes()[node as usize]);

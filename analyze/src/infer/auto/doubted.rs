@@ -2,7 +2,7 @@
 //! of a service are for its requests at all. Each warning reduces the probability of links and is
 //! recorded for the whole analysis.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 use rustc_hash::FxHashMap;
 
 use super::assignment::Assignment;
@@ -19,17 +19,17 @@ use crate::warnings::{self, WarningCause, WarningCounts};
 /// are of one call, or whether the service's calls are for its requests at all.
 pub(super) fn discount_ambiguous_parents(
     calls: &Calls,
-    message: usize,
-    parents: &[(u32, f64)],
+    message: MessageId,
+    parents: &[(MessageId, f64)],
     spontaneous: f64,
     of_service: f64,
-) -> (Vec<(u32, f64)>, f64) {
-    let of_call = |message: usize| calls.mispairing_probability(calls.call_of_message(message));
+) -> (Vec<(MessageId, f64)>, f64) {
+    let of_call = |message: MessageId| calls.mispairing_probability(calls.call_of_message(message));
     let own = of_call(message).max(of_service);
     let most = max_ambiguity(parents, spontaneous);
     let mut left = spontaneous;
     let parents = parents.iter().map(|(parent, probability)| {
-        let discount = own.max(of_call(*parent as usize)).min(most);
+        let discount = own.max(of_call(*parent)).min(most);
         left += discount * probability;
         (*parent, (1.0 - discount) * probability)
     });
@@ -40,7 +40,7 @@ pub(super) fn discount_ambiguous_parents(
 /// Largest share that a discount may take from each of these parents, so that the likeliest parent
 /// stays likelier than no parent, if it is likelier now. If there are several candidate parents,
 /// the sum of their discounts soon exceeds the probability of a single one.
-fn max_ambiguity(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
+fn max_ambiguity(parents: &[(MessageId, f64)], spontaneous: f64) -> f64 {
     let likeliest = parents.iter().map(|(_, probability)| *probability).fold(0.0, f64::max);
     let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
     if likeliest <= spontaneous {
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn the_likeliest_parent_stays_likelier_than_none() {
-        for (parents, spontaneous) in
-            [(vec![(1, 0.55), (2, 0.45)], 0.0), (vec![(1, 0.4), (2, 0.35)], 0.25)]
+        for (parents, spontaneous) in [([(1, 0.55), (2, 0.45)], 0.0), ([(1, 0.4), (2, 0.35)], 0.25)]
         {
+            let parents = parents.map(|(row, share)| (MessageId::from_index(row), share));
             let discount = max_ambiguity(&parents, spontaneous);
             let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
             assert!(
@@ -127,8 +127,9 @@ mod tests {
         }
         // A single parent is discounted as before, and there is nothing to keep if no parent is
         // likelier.
-        assert!((max_ambiguity(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);
-        assert!((max_ambiguity(&[(1, 0.3)], 0.7) - MAX_AMBIGUITY).abs() < 1e-9);
+        let single = |share| [(MessageId::from_index(1), share)];
+        assert!((max_ambiguity(&single(1.0), 0.0) - 0.45).abs() < 1e-9);
+        assert!((max_ambiguity(&single(0.3), 0.7) - MAX_AMBIGUITY).abs() < 1e-9);
     }
 
     #[test]

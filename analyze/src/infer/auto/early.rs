@@ -7,7 +7,7 @@
 
 mod pairs;
 
-use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
+use message_trace::{FROM_CONNECTING, MessageId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use pairs::{WorkAnnouncement, WorkPairs, usual_delay};
@@ -29,7 +29,7 @@ pub(super) struct RequestArrivals(FxHashMap<(NodeId, i32), Vec<i64>>);
 impl RequestArrivals {
     pub(super) fn from_trace(trace: &MessageTrace) -> RequestArrivals {
         let mut asked: FxHashMap<(NodeId, i32), Vec<i64>> = FxHashMap::default();
-        for row in (0..trace.len()).filter(|row| trace.direction(*row) == FROM_CONNECTING) {
+        for row in trace.ids().filter(|row| trace.direction(*row) == FROM_CONNECTING) {
             let message = trace.message(row);
             let known = message.dst_tid.zip(message.recv_last).filter(|_| !message.is_connect());
             if let Some((thread, time)) = known {
@@ -42,7 +42,7 @@ impl RequestArrivals {
 
     /// The time at which the sender of the message received its own request. Only work on the same
     /// machine can be found before its announcement.
-    fn assigned_since(&self, trace: &MessageTrace, row: usize) -> Option<i64> {
+    fn assigned_since(&self, trace: &MessageTrace, row: MessageId) -> Option<i64> {
         let message = trace.message(row);
         let host = |node: NodeId| trace.nodes.get(node).map(|node| &node.host);
         let (thread, sent) = message.src_tid.zip(message.send_first)?;
@@ -55,13 +55,13 @@ impl RequestArrivals {
 }
 
 /// Moves the beginning of the requests of `service` to the beginning of their work if that was
-/// found earlier. Returns the rows of these requests. `asked` is computed when it is first needed.
+/// found earlier. Returns these requests. `asked` is computed when it is first needed.
 pub(super) fn begin_with_work(
     service: &mut Service,
     trace: &MessageTrace,
     calls: &Calls,
     asked: &mut Option<RequestArrivals>,
-) -> FxHashSet<u32> {
+) -> FxHashSet<MessageId> {
     let mut found = FxHashSet::default();
     // The earliest time at which the work of each message can have been found, and when it was
     // found.
@@ -81,9 +81,7 @@ pub(super) fn begin_with_work(
         });
         let announcements: Vec<WorkAnnouncement> = announcements.collect();
         let Some((work, pairs)) = work(service, &announcements) else { continue };
-        found.extend(
-            pairs.early.iter().filter_map(|(message, _)| Some(row(places[*message])? as u32)),
-        );
+        found.extend(pairs.early.iter().filter_map(|(message, _)| row(places[*message])));
         for (message, piece) in pairs.in_turn.iter().chain(&pairs.early) {
             let call = service.request_calls[places[*message].index()];
             let (time, begun) = work[*piece];
@@ -165,27 +163,29 @@ pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(Option<Requ
 pub(super) fn links(
     trace: &MessageTrace,
     links: &Links,
-    message: usize,
-    parents: Vec<(u32, f64)>,
+    message: MessageId,
+    parents: Vec<(MessageId, f64)>,
     mut spontaneous: f64,
-) -> (Vec<(u32, f64)>, f64) {
-    let came = |parent: u32| trace.recv_first(parent as usize).or(trace.recv_last(parent as usize));
-    let is_later = |parent: u32| {
+) -> (Vec<(MessageId, f64)>, f64) {
+    let came = |parent: MessageId| trace.recv_first(parent).or(trace.recv_last(parent));
+    let is_later = |parent: MessageId| {
         came(parent).zip(trace.send_first(message)).is_some_and(|(came, sent)| came > sent)
     };
-    let mut known: Vec<(u32, f64)> = Vec::new();
-    let mut add =
-        |parent: u32, probability: f64| match known.iter_mut().find(|(of, _)| *of == parent) {
-            Some((_, sum)) => *sum += probability,
-            None => known.push((parent, probability)),
-        };
+    let mut known: Vec<(MessageId, f64)> = Vec::new();
+    let mut add = |parent: MessageId, probability: f64| match known
+        .iter_mut()
+        .find(|(of, _)| *of == parent)
+    {
+        Some((_, sum)) => *sum += probability,
+        None => known.push((parent, probability)),
+    };
     for (parent, probability) in parents {
         if !is_later(parent) {
             add(parent, probability);
             continue;
         }
         let mut left = probability;
-        for (cause, share) in links.parents(parent as usize) {
+        for (cause, share) in links.parents_here(parent) {
             if !is_later(cause) {
                 add(cause, share * probability);
                 left -= share * probability;

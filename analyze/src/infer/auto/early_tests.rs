@@ -54,14 +54,14 @@ fn count_early_work(one_by_one: bool) -> (usize, usize) {
     }
     let trace = fixture.trace();
     let found = parents(&infer(&trace));
-    let letter = |row: usize| trace.flow(row).number() / 3;
-    let work = (0..trace.len()).filter(|row| {
+    let letter = |row: MessageId| trace.flow(row).number() / 3;
+    let work = trace.ids().filter(|row| {
         trace.flow(*row).number() % 3 == 2 && trace.direction(*row) == FROM_CONNECTING
     });
     let is_right =
-        |row: &usize| found[*row].is_some_and(|parent| letter(parent as usize) == letter(*row));
-    let is_early = |row: &usize| {
-        found[*row].is_some_and(|parent| trace.flow(parent as usize).number() % 3 == 0)
+        |row: &MessageId| found[row.index()].is_some_and(|parent| letter(parent) == letter(*row));
+    let is_early = |row: &MessageId| {
+        found[row.index()].is_some_and(|parent| trace.flow(parent).number() % 3 == 0)
     };
     let right = work.clone().filter(is_right).count();
     (right, work.filter(is_early).count())

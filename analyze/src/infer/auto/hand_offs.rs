@@ -36,7 +36,7 @@ pub(super) fn handoffs_by_node(
     }
     // Nodes that are only a part of a process have no hand-offs between them.
     let mut nodes: FxHashMap<NodeId, Option<u32>> = FxHashMap::default();
-    for row in 0..trace.len() {
+    for row in trace.ids() {
         let message = trace.message(row);
         for (process, node) in [(message.src, naming.src(row)), (message.dst, naming.dst(row))] {
             let known = nodes.entry(process).or_insert(Some(node));
@@ -78,7 +78,7 @@ fn clocks(
     if clocks.is_empty() {
         return clocks;
     }
-    for row in 0..trace.len() {
+    for row in trace.ids() {
         let message = trace.message(row);
         let sent = (message.src, message.send_ts, message.send_first);
         let received = (message.dst, message.recv_ts, message.recv_last);

@@ -26,9 +26,9 @@ fn a_response_of_another_process_on_the_connection_is_the_response() {
         &Naming::new(&trace, &options),
         &options,
     ));
-    for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
-        let parents: Vec<(u32, f64)> = links.parents(row).collect();
-        assert_eq!(parents, [(row as u32 - 1, 1.0)], "message {row}");
+    for row in trace.ids().filter(|row| trace.direction(*row) != FROM_CONNECTING) {
+        let row = row.index();
+        assert_eq!(links.parent_rows(row), [(row - 1, 1.0)], "message {row:?}");
     }
 }
 
@@ -50,7 +50,7 @@ fn a_message_of_another_host_on_an_equally_named_connection_is_no_response() {
         &Naming::new(&trace, &options),
         &options,
     ));
-    for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
-        assert_eq!(links.parents(row).count(), 0, "message {row}");
+    for row in trace.ids().filter(|row| trace.direction(*row) != FROM_CONNECTING) {
+        assert_eq!(links.parents(row).count(), 0, "message {row:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::tests::{MS, infer, lot, parents};
 use crate::fixture::Fixture;
+use message_trace::MessageId;
 
 /// For messages of each kind: how many have their true cause as the likeliest one, and how many
 /// there are.
@@ -104,10 +105,9 @@ impl RetryTrace {
         }
         let trace = fixture.trace();
         let parents = parents(&infer(&trace));
-        let sent = |message: usize| trace.message(message).send_ts.unwrap();
-        let found: HashMap<i64, Option<i64>> = (0..trace.len())
-            .map(|row| (sent(row), parents[row].map(|cause| sent(cause as usize))))
-            .collect();
+        let sent = |message: MessageId| trace.message(message).send_ts.unwrap();
+        let found: HashMap<i64, Option<i64>> =
+            trace.ids().map(|row| (sent(row), parents[row.index()].map(sent))).collect();
         let mut right = CorrectCounts::new();
         for (sent, cause, what) in self.truth {
             let (count, all) = right.entry(what).or_default();

@@ -3,7 +3,7 @@
 //! receipt, and ends when the worker asks for more or receives more. The messages that ask for work
 //! are for no request.
 
-use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, Node, NodeId};
+use message_trace::{FROM_CONNECTING, FlowId, MessageId, MessageTrace, Node, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::queues::Queues;
@@ -20,8 +20,8 @@ use crate::tuning::auto::queues::jobs::{
 pub(super) struct Job {
     /// From the receipt to the end, by the node's own clock.
     pub(super) span: NodeSpan,
-    /// The row of the delivery.
-    pub(super) row: u32,
+    /// The delivery.
+    pub(super) row: MessageId,
     /// The delivery of the call that it belongs to.
     pub(super) item: WorkItem,
 }
@@ -59,15 +59,15 @@ impl<'trace> Jobs<'trace> {
         }
         let ends = ends(trace, calls, queues, &deliveries);
         for row in deliveries {
-            let (node, at) = (naming.dst(row as usize), row as usize);
-            let Some(begin) = trace.recv_last(at).filter(|_| naming.nodes()[node as usize].traced)
+            let node = naming.dst(row);
+            let Some(begin) = trace.recv_last(row).filter(|_| naming.nodes()[node as usize].traced)
             else {
                 continue;
             };
             let latest = begin.saturating_add(window);
             let end = ends.get(&row).map_or(latest, |end| latest.min(*end));
-            let span = NodeSpan { begin, end, kind: naming.hop(at) };
-            let item = WorkItem::delivery(calls.call_of_message(at));
+            let span = NodeSpan { begin, end, kind: naming.hop(row) };
+            let item = WorkItem::delivery(calls.call_of_message(row));
             jobs.of_nodes.entry(node).or_default().push(Job { span, row, item });
         }
         jobs.find_givers(trace, naming);
@@ -91,8 +91,8 @@ impl<'trace> Jobs<'trace> {
         self.queues.is_some_and(|queues| queues.is_poll(call))
     }
 
-    /// Returns whether the message of that row is a delivery.
-    pub(super) fn is_delivery(&self, row: usize) -> bool {
+    /// Returns whether the message is a delivery.
+    pub(super) fn is_delivery(&self, row: MessageId) -> bool {
         self.queues.is_some_and(|queues| queues.causes(row).is_some())
     }
 
@@ -102,7 +102,7 @@ impl<'trace> Jobs<'trace> {
     fn find_givers(&mut self, trace: &MessageTrace, naming: &Naming) {
         let pushers = self.pushing_nodes(trace, naming);
         let mut process: FxHashMap<u32, NodeId> = FxHashMap::default();
-        for row in 0..trace.len() {
+        for row in trace.ids() {
             let message = trace.message(row);
             process.entry(naming.src(row)).or_insert(message.src);
             process.entry(naming.dst(row)).or_insert(message.dst);
@@ -136,20 +136,20 @@ impl<'trace> Jobs<'trace> {
     fn pushing_nodes(&self, trace: &MessageTrace, naming: &Naming) -> FxHashSet<u32> {
         let all = || self.of_nodes.values().flatten();
         let first = all().map(|job| (job.span.begin, job.row)).min().map(|(_, row)| row);
-        let mut pushes: FxHashSet<u32> = FxHashSet::default();
+        let mut pushes: FxHashSet<MessageId> = FxHashSet::default();
         let mut pushers: FxHashSet<u32> = FxHashSet::default();
         for job in all() {
-            let causes = self.queues.and_then(|queues| queues.causes(job.row as usize));
+            let causes = self.queues.and_then(|queues| queues.causes(job.row));
             let Some((push, _)) = causes.and_then(<[_]>::first) else { continue };
             pushes.insert(*push);
             if first == Some(job.row) {
-                pushers.insert(naming.src(*push as usize));
+                pushers.insert(naming.src(*push));
             }
         }
         let mut sent: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
-        for row in (0..trace.len()).filter(|row| !trace.is_connect(*row)) {
+        for row in trace.ids().filter(|row| !trace.is_connect(*row)) {
             let [given, all] = sent.entry(naming.src(row)).or_default();
-            *given += usize::from(pushes.contains(&(row as u32)));
+            *given += usize::from(pushes.contains(&row));
             *all += 1;
         }
         let mostly = sent.into_iter().filter(|(_, [given, all])| 2 * given >= *all);
@@ -203,22 +203,18 @@ fn ends(
     trace: &MessageTrace,
     calls: &Calls,
     queues: &Queues,
-    deliveries: &[u32],
-) -> FxHashMap<u32, i64> {
-    let mut flows: FxHashMap<FlowId, Vec<(i64, WorkerEvent, u32)>> = FxHashMap::default();
+    deliveries: &[MessageId],
+) -> FxHashMap<MessageId, i64> {
+    let mut flows: FxHashMap<FlowId, Vec<(i64, WorkerEvent, MessageId)>> = FxHashMap::default();
     for row in deliveries {
-        let Some(time) = trace.recv_last(*row as usize) else { continue };
-        flows.entry(trace.flow(*row as usize)).or_default().push((
-            time,
-            WorkerEvent::Delivery,
-            *row,
-        ));
+        let Some(time) = trace.recv_last(*row) else { continue };
+        flows.entry(trace.flow(*row)).or_default().push((time, WorkerEvent::Delivery, *row));
     }
-    for row in (0..trace.len()).filter(|row| trace.direction(*row) == FROM_CONNECTING) {
+    for row in trace.ids().filter(|row| trace.direction(*row) == FROM_CONNECTING) {
         let Some(events) = flows.get_mut(&trace.flow(row)) else { continue };
         let Some(time) = trace.send_first(row) else { continue };
         let asks_for_work = queues.is_poll(calls.call_of_message(row));
-        events.push((time, WorkerEvent::Sent { asks_for_work }, row as u32));
+        events.push((time, WorkerEvent::Sent { asks_for_work }, row));
     }
     let mut ends = FxHashMap::default();
     for events in flows.values_mut() {
@@ -253,10 +249,10 @@ fn ends(
 /// End of each delivery if a worker acknowledges each one and may receive more before it does.
 /// `events` are in order. It is not known which delivery an acknowledgement is for. If at most n
 /// are open at the same time, a delivery ends at the latest with the n-th acknowledgement after it.
-fn acknowledged_ends(events: &[(i64, WorkerEvent, u32)]) -> Option<Vec<(u32, i64)>> {
+fn acknowledged_ends(events: &[(i64, WorkerEvent, MessageId)]) -> Option<Vec<(MessageId, i64)>> {
     let first = events.iter().position(|(_, event, _)| *event == WorkerEvent::Delivery)?;
     let events = &events[first..];
-    let given: Vec<(i64, u32)> = events
+    let given: Vec<(i64, MessageId)> = events
         .iter()
         .filter(|(_, event, _)| *event == WorkerEvent::Delivery)
         .map(|(time, _, row)| (*time, *row))

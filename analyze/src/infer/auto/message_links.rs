@@ -1,6 +1,7 @@
 //! The links of all messages of a batch, from its queues, services and processes. Each message gets
 //! its links once, from the first of these that explains it.
 
+use message_trace::MessageId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assignment::Assignment;
@@ -19,7 +20,7 @@ use crate::warnings::WarningCounts;
 
 /// A message, its possible parents with their probabilities, and the probability that it has no
 /// parent.
-type MessageParents = (usize, Vec<(u32, f64)>, f64);
+type MessageParents = (MessageId, Vec<(MessageId, f64)>, f64);
 
 /// The links under construction.
 struct MessageLinks<'a> {
@@ -31,7 +32,7 @@ struct MessageLinks<'a> {
     /// Messages of work that started before its announcement: their links are set after all others.
     of_early: Vec<MessageParents>,
     /// Messages with causes that rare words show.
-    by_words: Vec<u32>,
+    by_words: Vec<MessageId>,
     /// The hops with messages that mostly are deliveries out of queues.
     delivering: FxHashSet<u32>,
 }
@@ -44,7 +45,7 @@ pub(super) fn links(
     services: &Services,
     assignments: &[Assignment],
     warnings: &mut WarningCounts,
-) -> (Links, Vec<u32>) {
+) -> (Links, Vec<MessageId>) {
     let InferenceInput { trace, naming, options, .. } = *input;
     let mut all = MessageLinks {
         input,
@@ -81,13 +82,13 @@ impl MessageLinks<'_> {
         for row in queues.deliveries() {
             queues.link(row, &mut self.links);
             // If only one message can be the cause, no order was needed to find it.
-            let evidence = match self.links.parents(row as usize).len() {
+            let evidence = match self.links.parents(row).len() {
                 1 => CallEvidence::OneRequest,
                 _ => CallEvidence::Inferred,
             };
-            self.links.set_evidence(row as usize, Some(evidence));
-            self.link_by_words(row as usize);
-            self.is_linked[row as usize] = true;
+            self.links.set_evidence(row, Some(evidence));
+            self.link_by_words(row);
+            self.is_linked[row.index()] = true;
         }
     }
 
@@ -112,7 +113,7 @@ impl MessageLinks<'_> {
             service.node_calls(),
             shares,
             |message, parents, spontaneous| {
-                if !self.is_linked[message] {
+                if !self.is_linked[message.index()] {
                     let (parents, spontaneous) = doubted::discount_ambiguous_parents(
                         calls,
                         message,
@@ -135,14 +136,14 @@ impl MessageLinks<'_> {
                         }
                     }
                 }
-                self.is_linked[message] = true;
+                self.is_linked[message.index()] = true;
             },
         );
         for call in &service.timer_calls {
             if let Some(request) = calls.request(*call) {
                 self.links.set_parents(request, &[], 1.0);
                 self.link_by_words(request);
-                self.is_linked[request] = true;
+                self.is_linked[request.index()] = true;
             }
         }
     }
@@ -156,18 +157,18 @@ impl MessageLinks<'_> {
         };
         let evidence = decided::evidence_of_calls(service, found, is_of_context);
         for (made, evidence) in service.made_calls.iter().zip(evidence) {
-            if let Some(row) = calls.request(*made).filter(|row| !self.is_linked[*row]) {
+            if let Some(row) = calls.request(*made).filter(|row| !self.is_linked[row.index()]) {
                 self.links.set_evidence(row, evidence);
             }
         }
     }
 
     /// Links the message to its cause by rare words, if these show one.
-    fn link_by_words(&mut self, message: usize) {
+    fn link_by_words(&mut self, message: MessageId) {
         if let Some((_, sure)) = self.groundwork.words.cause(message) {
             self.groundwork.words.link(message, &mut self.links);
             if sure > 0.5 {
-                self.by_words.push(message as u32);
+                self.by_words.push(message);
                 if self.is_call(message) {
                     self.links.set_evidence(message, Some(CallEvidence::Words));
                 }
@@ -177,7 +178,7 @@ impl MessageLinks<'_> {
 
     /// Returns whether the message is a delivery out of a queue, or the request of a call of a node
     /// that serves requests.
-    fn is_call(&self, message: usize) -> bool {
+    fn is_call(&self, message: MessageId) -> bool {
         let (calls, naming) = (&self.groundwork.calls, self.input.naming);
         self.groundwork.queues.causes(message).is_some()
             || calls.request(calls.call_of_message(message)) == Some(message)
@@ -187,15 +188,15 @@ impl MessageLinks<'_> {
     /// The cause of the message by rare words, if it is almost certain, and no less sure than its
     /// likeliest parent: of two contradicting observations the one that is less often wrong is
     /// right.
-    fn surer_cause_by_words(&self, message: usize) -> Option<u32> {
+    fn surer_cause_by_words(&self, message: MessageId) -> Option<MessageId> {
         let parents = self.links.parents(message).map(|(_, share)| share);
         let known = parents.fold(DECIDING_RELIABILITY, f64::max);
         let cause = self.groundwork.words.cause(message);
         cause.filter(|(_, sure)| *sure >= known).map(|(cause, _)| cause)
     }
 
-    fn likeliest_parent(&self, message: usize) -> Option<u32> {
-        let parents = self.links.parents(message);
+    fn likeliest_parent(&self, message: MessageId) -> Option<MessageId> {
+        let parents = self.links.parents_here(message);
         parents.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(parent, _)| parent)
     }
 
@@ -203,17 +204,16 @@ impl MessageLinks<'_> {
     /// assignment of calls, with the likeliest parent `best`: if it seems to have no cause, if such
     /// messages are deliveries, which are no responses to what came last on their connection, or if
     /// the sender received a delivery after that parent.
-    fn is_better_by_words(&self, message: usize, best: Option<u32>) -> bool {
+    fn is_better_by_words(&self, message: MessageId, best: Option<MessageId>) -> bool {
         let Some((cause, _)) = self.groundwork.words.cause(message) else { return false };
-        let came = |row: u32| self.input.trace.arrival_time(row as usize);
+        let came = |row: MessageId| self.input.trace.arrival_time(row);
         self.links.spontaneous_probability(message) > 0.5
             || self.is_delivery(message)
-            || self.is_delivery(cause as usize)
-                && best.is_some_and(|parent| came(parent) < came(cause))
+            || self.is_delivery(cause) && best.is_some_and(|parent| came(parent) < came(cause))
     }
 
     /// Returns whether the message is a delivery out of a queue, or such messages mostly are.
-    fn is_delivery(&self, message: usize) -> bool {
+    fn is_delivery(&self, message: MessageId) -> bool {
         self.groundwork.queues.causes(message).is_some()
             || self.delivering.contains(&self.input.naming.hop(message))
     }
@@ -223,8 +223,8 @@ impl MessageLinks<'_> {
     fn link_others(&mut self) {
         let InferenceInput { trace, naming, .. } = *self.input;
         let Groundwork { linked, calls, .. } = self.groundwork;
-        for message in 0..trace.len() {
-            if self.is_linked[message] {
+        for message in trace.ids() {
+            if self.is_linked[message.index()] {
                 continue;
             }
             if calls.is_control(calls.call_of_message(message)) {
@@ -235,10 +235,10 @@ impl MessageLinks<'_> {
                 .request_of_fragment(message)
                 .or_else(|| answered_by_another::request_of(trace, naming, calls, message));
             if let Some(request) = known {
-                self.links.set_parents(message, &[(request as u32, 1.0)], 0.0);
+                self.links.set_parents(message, &[(request, 1.0)], 0.0);
                 continue;
             }
-            let parents: Vec<(u32, f64)> = linked.parents(message).collect();
+            let parents: Vec<(MessageId, f64)> = linked.parents_here(message).collect();
             self.links.set_parents(message, &parents, linked.spontaneous_probability(message));
             if self.is_call(message) && self.links.most_likely(message).is_some() {
                 self.links.set_evidence(message, Some(CallEvidence::Inferred));
@@ -265,14 +265,14 @@ fn delivering_hops(input: &InferenceInput<'_>, groundwork: &Groundwork) -> FxHas
     if words.is_empty() {
         return FxHashSet::default();
     }
-    let is_request = |row: usize| calls.request(calls.call_of_message(row)) == Some(row);
-    for row in 0..input.trace.len() {
+    let is_request = |row: MessageId| calls.request(calls.call_of_message(row)) == Some(row);
+    for row in input.trace.ids() {
         let answered = calls.request(calls.call_of_message(row)).filter(|of| *of != row);
         let cause = words.cause(row).filter(|(_, sure)| *sure >= DECIDING_RELIABILITY);
         let is_delivery = queues.causes(row).is_some()
-            || answered.zip(cause).is_some_and(|(answered, (cause, _))| {
-                answered != cause as usize && is_request(cause as usize)
-            });
+            || answered
+                .zip(cause)
+                .is_some_and(|(answered, (cause, _))| answered != cause && is_request(cause));
         let [deliveries, all] = counts.entry(input.naming.hop(row)).or_default();
         *deliveries += usize::from(is_delivery);
         *all += 1;
@@ -285,9 +285,9 @@ fn delivering_hops(input: &InferenceInput<'_>, groundwork: &Groundwork) -> FxHas
 /// them.
 #[derive(Default)]
 struct ReceivedMessages {
-    requests: FxHashMap<u32, RequestId>,
+    requests: FxHashMap<MessageId, RequestId>,
     /// The requests of calls without a request that threads or words of open requests show.
-    unbound: FxHashSet<usize>,
+    unbound: FxHashSet<MessageId>,
 }
 
 impl ReceivedMessages {
@@ -299,12 +299,12 @@ impl ReceivedMessages {
                 true => calls.response(call).or(calls.request(call)),
                 false => calls.request(call),
             };
-            received.requests.extend(row.map(|row| (row as u32, request)));
+            received.requests.extend(row.map(|row| (row, request)));
         }
         for (call, made) in MadeCallId::ids().zip(&service.made_calls) {
             let request = found.request_of_call.get(call.index()).copied().flatten();
             let response = calls.response(*made);
-            received.requests.extend(response.map(|row| row as u32).zip(request));
+            received.requests.extend(response.zip(request));
             let is_claimed = service.word_claims.contains_key(made);
             if service.bound_request(call).is_none() && !is_claimed {
                 received.unbound.extend(calls.request(*made));
@@ -314,8 +314,8 @@ impl ReceivedMessages {
     }
 
     /// Returns whether the assignment gives `cause` to another request than `parent`.
-    fn contradicts(&self, parent: Option<u32>, cause: Option<u32>) -> bool {
-        let request = |row: Option<u32>| row.and_then(|row| self.requests.get(&row));
+    fn contradicts(&self, parent: Option<MessageId>, cause: Option<MessageId>) -> bool {
+        let request = |row: Option<MessageId>| row.and_then(|row| self.requests.get(&row));
         request(cause).is_some() && request(parent) != request(cause)
     }
 }

@@ -10,7 +10,7 @@
 
 use std::net::IpAddr;
 
-use message_trace::{Endpoint, EndpointId, MessageTrace, NodeId};
+use message_trace::{Endpoint, EndpointId, MessageId, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
 use crate::calls::Calls;
@@ -91,7 +91,7 @@ impl<'a> UntracedIntermediaries<'a> {
         &self,
         trace: &'a MessageTrace,
         naming: &Naming,
-        row: usize,
+        row: MessageId,
     ) -> Option<u32> {
         if self.makers.is_empty() || !is_unknown_client(naming, row) {
             return None;
@@ -103,7 +103,7 @@ impl<'a> UntracedIntermediaries<'a> {
 }
 
 /// Returns whether the sender of the message is an untraced node with ephemeral ports only.
-fn is_unknown_client(naming: &Naming, row: usize) -> bool {
+fn is_unknown_client(naming: &Naming, row: MessageId) -> bool {
     let node = naming.nodes()[naming.src(row) as usize];
     node.client && !node.traced
 }

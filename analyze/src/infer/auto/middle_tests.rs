@@ -143,13 +143,12 @@ fn responses_of_an_untraced_database_pair_within_their_connection() {
         }
         let trace = trace.trace();
         let (_, links) = infer(&trace);
-        for row in
-            (0..trace.len()).filter(|row| trace.direction(*row) != message_trace::FROM_CONNECTING)
+        for row in trace.ids().filter(|row| trace.direction(*row) != message_trace::FROM_CONNECTING)
         {
-            let parents: Vec<(u32, f64)> = links.parents(row).collect();
+            let parents: Vec<(MessageId, f64)> = links.parents_here(row).collect();
             let [(request, probability)] = parents[..] else { panic!("{parents:?}") };
-            assert_eq!((trace.flow(request as usize), probability), (trace.flow(row), 1.0));
-            assert_eq!((links.spontaneous_probability(row), (request as usize) < row), (0.0, true));
+            assert_eq!((trace.flow(request), probability), (trace.flow(row), 1.0));
+            assert_eq!((links.spontaneous_probability(row), request < row), (0.0, true));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The clock of the events of each node: its own, or its peers' clocks if it has no times.
 
-use message_trace::{FROM_ACCEPTING, MessageTrace};
+use message_trace::{FROM_ACCEPTING, MessageId, MessageTrace};
 
 use crate::calls::Calls;
 use crate::naming::Naming;
@@ -21,14 +21,14 @@ impl<'a> NodeClocks<'a> {
         calls: &Calls,
     ) -> NodeClocks<'a> {
         let mut known = vec![[[false; 2]; 2]; naming.hop_count()];
-        for row in 0..trace.len() {
+        for row in trace.ids() {
             let side = usize::from(trace.direction(row) == FROM_ACCEPTING);
             let of_hop = &mut known[naming.hop(row) as usize][side];
             of_hop[0] |= trace.send_first(row).is_some();
             of_hop[1] |= trace.recv_last(row).is_some();
         }
         let mut clocks = NodeClocks { naming, known, by_peers: vec![false; naming.nodes().len()] };
-        for row in (0..trace.len()).filter(|row| calls.is_in_call(*row)) {
+        for row in trace.ids().filter(|row| calls.is_in_call(*row)) {
             let [sent, received] = clocks.times_known(trace, row);
             clocks.by_peers[naming.src(row) as usize] |= !sent;
             clocks.by_peers[naming.dst(row) as usize] |= !received;
@@ -44,13 +44,13 @@ impl<'a> NodeClocks<'a> {
 
     /// Returns whether messages with the hop and side of this one have sending times, and whether
     /// they have receiving times.
-    pub(super) fn times_known(&self, trace: &MessageTrace, row: usize) -> [bool; 2] {
+    pub(super) fn times_known(&self, trace: &MessageTrace, row: MessageId) -> [bool; 2] {
         let side = usize::from(trace.direction(row) == FROM_ACCEPTING);
         self.known[self.naming.hop(row) as usize][side]
     }
 
     /// Time at which `node` sent the message; `None` if that is not known.
-    pub(super) fn sent_time(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
+    pub(super) fn sent_time(&self, node: u32, trace: &MessageTrace, row: MessageId) -> Option<i64> {
         if !self.by_peers[node as usize] {
             return trace.send_first(row);
         }
@@ -60,7 +60,12 @@ impl<'a> NodeClocks<'a> {
 
     /// Time at which the first byte of the message was received by `node`; `None` if it was not, or
     /// that is not known.
-    pub(super) fn received_time(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
+    pub(super) fn received_time(
+        &self,
+        node: u32,
+        trace: &MessageTrace,
+        row: MessageId,
+    ) -> Option<i64> {
         if !self.by_peers[node as usize] {
             return trace.recv_first(row).or(trace.recv_last(row));
         }

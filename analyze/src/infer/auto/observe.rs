@@ -7,7 +7,7 @@
 //! one end only. Then the peers' times replace it, and all times of the node are on the common
 //! clock, or shifted by the apparent difference of the peers' clocks ([`offsets`]).
 
-use message_trace::{FlowId, MessageTrace};
+use message_trace::{FlowId, MessageId, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hand_offs::ServiceHandoff;
@@ -122,34 +122,33 @@ impl<'a> Observer<'a> {
     }
 
     /// The kind of a call with this request row.
-    fn kind(&self, row: usize) -> u32 {
+    fn kind(&self, row: MessageId) -> u32 {
         if let Some(kind) = self.operation_kinds.kind_of_request(self.trace, self.naming, row) {
             return kind;
         }
         self.naming.hop(row) + if self.trace.is_connect(row) { CONNECTING } else { 0 }
     }
 
-    /// The sizes of the request, in row `row`, and of the response of a call.
-    fn bytes(&self, call: CallId, row: usize) -> [i64; 2] {
+    /// The sizes of the request `row` and of the response of a call.
+    fn bytes(&self, call: CallId, row: MessageId) -> [i64; 2] {
         let response = self.calls.response(call);
-        [row, response.unwrap_or(usize::MAX)]
-            .map(|row| if row < self.trace.len() { self.trace.bytes(row) } else { UNKNOWN_SIZE })
+        [Some(row), response].map(|row| row.map_or(UNKNOWN_SIZE, |row| self.trace.bytes(row)))
     }
 
-    /// Time at which the message of that row was sent, on the clock of its sender.
-    fn sent_time(&self, sender: u32, row: usize) -> Option<i64> {
+    /// Time at which the message was sent, on the clock of its sender.
+    fn sent_time(&self, sender: u32, row: MessageId) -> Option<i64> {
         let time = self.clocks.sent_time(sender, self.trace, row)?;
         Some(self.side_by_side.sent_time(row, time))
     }
 
-    /// Time at which the message of that row was received, on the clock of its receiver.
-    fn received_time(&self, receiver: u32, row: usize) -> Option<i64> {
+    /// Time at which the message was received, on the clock of its receiver.
+    fn received_time(&self, receiver: u32, row: MessageId) -> Option<i64> {
         let time = self.clocks.received_time(receiver, self.trace, row)?;
         Some(self.side_by_side.received_time(row, time))
     }
 
     /// Adds a call with this request row to the requests of the called node.
-    fn request(&mut self, call: CallId, row: usize) {
+    fn request(&mut self, call: CallId, row: MessageId) {
         let Observer { trace, naming, calls, .. } = *self;
         let callee = naming.dst(row);
         let Some(begin) = self.received_time(callee, row) else { return };
@@ -172,7 +171,7 @@ impl<'a> Observer<'a> {
     }
 
     /// Adds a call with this request row to the calls of the node that made it.
-    fn add_call(&mut self, call: CallId, row: usize) {
+    fn add_call(&mut self, call: CallId, row: MessageId) {
         let Observer { trace, naming, calls, jobs, spawned, .. } = *self;
         let client = naming.src(row);
         if let Some(child) = spawned.child(client) {
@@ -243,7 +242,7 @@ impl<'a> Observer<'a> {
         let number = |call: CallId| calls.id(trace, call).parse::<u64>().unwrap_or(u64::MAX);
         for (node, service) in (0..).zip(&mut self.services) {
             for job in jobs.of_node(node) {
-                let row = job.row as usize;
+                let row = job.row;
                 service.add_request(RequestRow {
                     span: job.span,
                     threads: [self.threads.receiver(&trace.message(row)), UNKNOWN_THREAD],
@@ -278,7 +277,7 @@ impl<'a> Observer<'a> {
 }
 
 /// Duration of the sending of a message.
-fn sending_time(trace: &MessageTrace, row: usize) -> i64 {
+fn sending_time(trace: &MessageTrace, row: MessageId) -> i64 {
     let sent = trace.send_first(row).zip(trace.send_last(row));
     sent.map_or(0, |(first, last)| last.saturating_sub(first).max(0))
 }

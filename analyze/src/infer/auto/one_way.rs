@@ -4,7 +4,7 @@
 //! it are learned, and all messages that the node sends are assigned to received ones by the best
 //! joint score.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::service::{OPEN, Service};
@@ -26,12 +26,12 @@ pub(super) fn end_requests(
     if kinds.is_empty() {
         return;
     }
-    let first: FxHashSet<u32> = service
+    let first: FxHashSet<MessageId> = service
         .request_calls
         .iter()
         .zip(&service.requests)
         .filter(|(_, request)| kinds.contains(&request.kind))
-        .filter_map(|(item, _)| Some(calls.request(item.requesting_call()?)? as u32))
+        .filter_map(|(item, _)| calls.request(item.requesting_call()?))
         .collect();
     let mut delays: Vec<i64> = Vec::new();
     let mut is_plain = true;
@@ -39,7 +39,7 @@ pub(super) fn end_requests(
         let Some(row) = calls.request(*call) else { continue };
         is_plain &= calls.response(*call).is_none();
         let came = cause(row, calls, linked).filter(|cause| first.contains(cause));
-        let came = came.and_then(|cause| trace.recv_last(cause as usize));
+        let came = came.and_then(|cause| trace.recv_last(cause));
         delays.extend(
             came.zip(trace.send_first(row)).map(|(came, sent)| sent.saturating_sub(came).max(0)),
         );
@@ -73,14 +73,13 @@ fn unanswered_kinds(service: &Service) -> FxHashSet<u32> {
     counts.into_iter().filter(|(_, counts)| never(*counts)).map(|(kind, _)| kind).collect()
 }
 
-/// Cause of the message `row` by message linking: the message that it followed, or the request of a
+/// Cause of a message by message linking: the message that it followed, or the request of a
 /// call if it followed the response to the call.
-fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
+fn cause(mut row: MessageId, calls: &Calls, linked: &Links) -> Option<MessageId> {
     for _ in 0..MAX_CALLS_BACK {
-        let (parent, _) =
-            linked.most_likely(row).and_then(|place| linked.parents(row).nth(place))?;
-        let call = calls.call_of_message(parent as usize);
-        match calls.request(call).filter(|_| calls.response(call) == Some(parent as usize)) {
+        let parent = linked.likeliest_parent(row)?.0.here()?;
+        let call = calls.call_of_message(parent);
+        match calls.request(call).filter(|_| calls.response(call) == Some(parent)) {
             Some(request) => row = request,
             None => return Some(parent),
         }
@@ -135,7 +134,7 @@ mod tests {
         }
         let found = parents(&infer(&fixture.trace()));
         let is_right = |(row, number): (usize, &usize)| {
-            found[row].map(|cause| order[cause as usize]) == sent[*number].3
+            found[row].map(|cause| order[cause.index()]) == sent[*number].3
         };
         (order.iter().enumerate().filter(|of| is_right(*of)).count(), sent.len())
     }

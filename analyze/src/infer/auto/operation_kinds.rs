@@ -4,7 +4,7 @@
 //! learned for each separately. Rare operations have too few samples. They stay together as they
 //! are without operations.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 use rustc_hash::FxHashMap;
 
 use crate::calls::Calls;
@@ -44,14 +44,14 @@ impl OperationKinds {
         &self,
         trace: &MessageTrace,
         naming: &Naming,
-        row: usize,
+        row: MessageId,
     ) -> Option<u32> {
         self.0.get(&key(trace, naming, row)?).copied()
     }
 }
 
 /// The hop of a request and its operation name.
-fn key(trace: &MessageTrace, naming: &Naming, row: usize) -> Option<(u32, u32)> {
+fn key(trace: &MessageTrace, naming: &Naming, row: MessageId) -> Option<(u32, u32)> {
     Some((naming.hop(row), trace.operations(row)?.name?))
 }
 
@@ -76,7 +76,7 @@ mod tests {
     fn add(kinds: &mut OperationKinds, trace: &MessageTrace) -> Vec<Option<u32>> {
         let naming = Naming::new(trace, &Options::default());
         kinds.add(trace, &naming, &Calls::from_trace(trace));
-        (0..trace.len()).map(|row| kinds.kind_of_request(trace, &naming, row)).collect()
+        trace.ids().map(|row| kinds.kind_of_request(trace, &naming, row)).collect()
     }
 
     #[test]

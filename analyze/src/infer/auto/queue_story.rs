@@ -120,7 +120,7 @@ impl Story {
         for (row, at) in order.iter().enumerate() {
             let message = &self.messages[*at];
             let (count, all) = right.entry(message.what).or_default();
-            let found = parents[row].map(|cause| order[cause as usize]);
+            let found = parents[row].map(|cause| order[cause.index()]);
             *count += usize::from(found == message.cause);
             *all += 1;
         }

@@ -15,7 +15,7 @@ mod broker;
 mod in_order;
 mod wakes;
 
-use message_trace::{FlowId, MessageTrace};
+use message_trace::{FlowId, MessageId, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::{CallId, Calls};
@@ -27,8 +27,8 @@ use wakes::ReplyQueue;
 /// The deliveries of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
-    /// Causes of each delivery, by its row: rows of pushes with their probabilities.
-    causes: FxHashMap<u32, Vec<(u32, f64)>>,
+    /// Causes of each delivery: pushes with their probabilities.
+    causes: FxHashMap<MessageId, Vec<(MessageId, f64)>>,
     /// The calls that ask for work, whether they received any or not.
     polls: FxHashSet<CallId>,
     /// The flows on which deliveries seem to answer messages that do not ask for them.
@@ -100,23 +100,23 @@ impl Queues {
         self.polls.extend(last.into_values().filter(|call| calls.response(*call).is_none()));
     }
 
-    /// Causes of the message `row`, if it is a delivery: pushes with their probabilities, the
+    /// Causes of the message, if it is a delivery: pushes with their probabilities, the
     /// likeliest first.
-    pub(super) fn causes(&self, row: usize) -> Option<&[(u32, f64)]> {
-        self.causes.get(&(row as u32)).map(Vec::as_slice)
+    pub(super) fn causes(&self, row: MessageId) -> Option<&[(MessageId, f64)]> {
+        self.causes.get(&row).map(Vec::as_slice)
     }
 
-    /// Links the delivery `row` to its causes. It does not answer the request on its connection,
+    /// Links a delivery to its causes. It does not answer the request on its connection,
     /// however likely another push caused it, so the remaining probability is for no cause.
-    pub(super) fn link(&self, row: u32, links: &mut Links) {
-        let Some(causes) = self.causes(row as usize) else { return };
+    pub(super) fn link(&self, row: MessageId, links: &mut Links) {
+        let Some(causes) = self.causes(row) else { return };
         let rest = 1.0 - causes.iter().map(|(_, share)| share).sum::<f64>();
-        links.set_parents(row as usize, causes, rest.max(0.0));
+        links.set_parents(row, causes, rest.max(0.0));
     }
 
-    /// The rows of all deliveries, in order.
-    pub(super) fn deliveries(&self) -> Vec<u32> {
-        let mut rows: Vec<u32> = self.causes.keys().copied().collect();
+    /// All deliveries, in order.
+    pub(super) fn deliveries(&self) -> Vec<MessageId> {
+        let mut rows: Vec<MessageId> = self.causes.keys().copied().collect();
         rows.sort_unstable();
         rows
     }

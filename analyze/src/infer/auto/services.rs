@@ -1,5 +1,6 @@
 //! The services of a batch, prepared for learning.
 
+use message_trace::MessageId;
 use rustc_hash::FxHashSet;
 
 use super::groundwork::Groundwork;
@@ -18,8 +19,8 @@ pub(super) struct Services {
     pub(super) all: Vec<Service>,
     /// The processes that were started for a request.
     pub(super) spawned: SpawnedProcesses,
-    /// The rows of requests with work that started before they arrived.
-    pub(super) early: FxHashSet<u32>,
+    /// The requests with work that started before they arrived.
+    pub(super) early: FxHashSet<MessageId>,
     /// The calls of the trace with work that was handed off, according to recorded hand-offs.
     handed_on: FxHashSet<CallId>,
 }
@@ -72,17 +73,17 @@ impl Services {
     }
 
     /// The requests of the calls with work that was handed off, in the order of messages.
-    pub(super) fn linked_by_handoff(&self, calls: &Calls) -> Vec<u32> {
+    pub(super) fn linked_by_handoff(&self, calls: &Calls) -> Vec<MessageId> {
         let rows = self.handed_on.iter().filter_map(|call| calls.request(*call));
-        let mut rows: Vec<u32> = rows.map(|row| row as u32).collect();
+        let mut rows: Vec<MessageId> = rows.collect();
         rows.sort_unstable();
         rows
     }
 
     /// The requests of the calls that rare words decide.
-    pub(super) fn linked_by_words(&self, calls: &Calls) -> impl Iterator<Item = u32> {
+    pub(super) fn linked_by_words(&self, calls: &Calls) -> impl Iterator<Item = MessageId> {
         let decided = self.all.iter().flat_map(Service::decided_by_words);
-        decided.filter_map(|call| calls.request(call).map(|row| row as u32))
+        decided.filter_map(|call| calls.request(call))
     }
 
     /// Number of calls of all services.

@@ -3,7 +3,7 @@
 //! processed. So each is a nanosecond later here than the one before it: far less than any learned
 //! delay, and enough to show which waits longer.
 
-use message_trace::{FlowId, MessageTrace};
+use message_trace::{FlowId, MessageId, MessageTrace};
 use rustc_hash::FxHashMap;
 
 /// Nanoseconds by which each message is later than its system call, at its sender and at its
@@ -26,7 +26,7 @@ impl SyscallBatches {
             return SyscallBatches::default();
         }
         let mut latest: FxHashMap<(FlowId, i8), [LatestMessage; 2]> = FxHashMap::default();
-        let later = (0..trace.len()).map(|row| {
+        let later = trace.ids().map(|row| {
             if trace.operations(row).is_none() {
                 return [0; 2];
             }
@@ -41,19 +41,19 @@ impl SyscallBatches {
         SyscallBatches(later.collect())
     }
 
-    /// Time at which the message of that row was sent, if its system call was at `time`.
-    pub(super) fn sent_time(&self, row: usize, time: i64) -> i64 {
-        time.saturating_add(self.0.get(row).map_or(0, |[sent, _]| *sent))
+    /// Time at which the message was sent, if its system call was at `time`.
+    pub(super) fn sent_time(&self, row: MessageId, time: i64) -> i64 {
+        time.saturating_add(self.0.get(row.index()).map_or(0, |[sent, _]| *sent))
     }
 
-    /// Time at which the message of that row was received, if its system call was at `time`.
-    pub(super) fn received_time(&self, row: usize, time: i64) -> i64 {
-        time.saturating_add(self.0.get(row).map_or(0, |[_, received]| *received))
+    /// Time at which the message was received, if its system call was at `time`.
+    pub(super) fn received_time(&self, row: MessageId, time: i64) -> i64 {
+        time.saturating_add(self.0.get(row.index()).map_or(0, |[_, received]| *received))
     }
 
     /// Returns whether the message was sent by the same system call as an earlier one.
-    pub(super) fn is_sent_with_another(&self, row: usize) -> bool {
-        self.0.get(row).is_some_and(|[sent, _]| *sent > 0)
+    pub(super) fn is_sent_with_another(&self, row: MessageId) -> bool {
+        self.0.get(row.index()).is_some_and(|[sent, _]| *sent > 0)
     }
 }
 

@@ -26,17 +26,20 @@ fn messages_of_one_system_call_are_a_nanosecond_apart() {
         }
     }
     let all = SyscallBatches::from_trace(&trace.trace());
-    let times = |row: usize| [all.sent_time(row, 1000), all.received_time(row, 1000)];
+    let times = |row: usize| {
+        let row = MessageId::from_index(row);
+        [all.sent_time(row, 1000), all.received_time(row, 1000)]
+    };
     assert_eq!(
         (0..4).map(times).collect::<Vec<_>>(),
         [[1000, 1000], [1001, 1001], [1002, 1000], [1000, 1001]]
     );
     assert_eq!([4, 5].map(times), [[1000; 2]; 2], "messages without operations are unchanged");
     assert_eq!(
-        [0, 1, 2, 3, 5].map(|row| all.is_sent_with_another(row)),
+        [0, 1, 2, 3, 5].map(MessageId::from_index).map(|row| all.is_sent_with_another(row)),
         [false, true, true, false, false]
     );
-    assert_eq!(SyscallBatches::default().sent_time(3, 7), 7);
+    assert_eq!(SyscallBatches::default().sent_time(MessageId::from_index(3), 7), 7);
 }
 
 /// An event loop that reads all events that have arrived, and writes all resulting messages
@@ -44,7 +47,7 @@ fn messages_of_one_system_call_are_a_nanosecond_apart() {
 /// is answered. All questions go over one connection, with control messages in between. Returns the
 /// request of each question, by its row. With two `threads` either of them acts, and the request
 /// that was read last often proceeds first.
-fn event_loop(requests: u32, threads: i64) -> (MessageTrace, Vec<(usize, u32)>) {
+fn event_loop(requests: u32, threads: i64) -> (MessageTrace, Vec<(MessageId, u32)>) {
     let mut trace = Fixture::new();
     // Events that have arrived at the loop: time, request, and number of its responses so far.
     let mut come: Vec<(i64, u32, u64)> =
@@ -94,7 +97,7 @@ fn event_loop(requests: u32, threads: i64) -> (MessageTrace, Vec<(usize, u32)>) 
         now = written;
     }
     let trace = trace.trace();
-    let questions = (0..trace.len()).filter(|row| trace.bytes(*row) >= 1_000);
+    let questions = trace.ids().filter(|row| trace.bytes(*row) >= 1_000);
     let questions = questions.map(|row| (row, ((trace.bytes(row) - 1_000) / 2) as u32)).collect();
     (trace, questions)
 }
@@ -106,19 +109,19 @@ fn coalesced_writes_of_an_event_loop_follow_the_order_of_its_reads() {
     let right = right(&trace, &questions, &links).count();
     assert!(100 * right >= 99 * questions.len(), "{right} of {}", questions.len());
     let parents = parents(&links);
-    let own = (0..trace.len()).filter(|row| trace.bytes(*row) == 9);
-    let own: Vec<usize> = own.filter(|row| trace.direction(*row) == FROM_CONNECTING).collect();
-    assert!(!own.is_empty() && own.iter().all(|row| parents[*row].is_none()));
+    let own = trace.ids().filter(|row| trace.bytes(*row) == 9);
+    let own: Vec<MessageId> = own.filter(|row| trace.direction(*row) == FROM_CONNECTING).collect();
+    assert!(!own.is_empty() && own.iter().all(|row| parents[row.index()].is_none()));
 }
 
 #[test]
 fn coalesced_writes_of_two_threads_do_not_go_to_one_request() {
     let (trace, questions) = event_loop(400, 2);
     let links = infer(&trace);
-    let found: Vec<usize> = right(&trace, &questions, &links).collect();
+    let found: Vec<MessageId> = right(&trace, &questions, &links).collect();
     // With one delay counted for all calls of a write, 291 of 800 are right.
     assert!(2 * found.len() > questions.len(), "{} of {}", found.len(), questions.len());
-    let is_sure = |row: usize| links.parents(row).any(|(_, probability)| probability >= 0.9);
+    let is_sure = |row: MessageId| links.parents(row).any(|(_, probability)| probability >= 0.9);
     let sure = questions.iter().filter(|(row, _)| is_sure(*row)).count();
     let right = found.iter().filter(|row| is_sure(**row)).count();
     assert!(10 * right >= 9 * sure, "{right} of {sure} sure calls");
@@ -127,23 +130,23 @@ fn coalesced_writes_of_two_threads_do_not_go_to_one_request() {
 /// The rows of the questions that are assigned to their requests.
 fn right<'a>(
     trace: &'a MessageTrace,
-    questions: &'a [(usize, u32)],
+    questions: &'a [(MessageId, u32)],
     links: &Links,
-) -> impl Iterator<Item = usize> + 'a {
+) -> impl Iterator<Item = MessageId> + 'a {
     let parents = parents(links);
-    let of = move |row: u32| match trace.flow(row as usize).number() {
+    let of = move |row: MessageId| match trace.flow(row).number() {
         1 => questions.iter().find(|(_, request)| {
-            trace.call_number(row as usize).is_some() && *request == id_of(trace, row) / 2
+            trace.call_number(row).is_some() && *request == id_of(trace, row) / 2
         }),
         flow => questions.iter().find(|(_, request)| i64::from(*request) + 10 == flow),
     };
     questions.iter().filter_map(move |(row, request)| {
-        let parent = parents[*row].and_then(of);
+        let parent = parents[row.index()].and_then(of);
         parent.is_some_and(|(_, parent)| parent == request).then_some(*row)
     })
 }
 
 /// The id of the call that the message of that row belongs to.
-fn id_of(trace: &MessageTrace, row: u32) -> u32 {
-    trace.call_id(row as usize).and_then(|id| id.split_once('/')?.1.parse().ok()).unwrap_or(0)
+fn id_of(trace: &MessageTrace, row: MessageId) -> u32 {
+    trace.call_id(row).and_then(|id| id.split_once('/')?.1.parse().ok()).unwrap_or(0)
 }

@@ -100,6 +100,8 @@ fn distinct_sizes(service: &Service, kind: u32) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
+    use message_trace::MessageId;
+
     use super::*;
     use crate::fixture::Fixture;
     use crate::infer::auto::service::NodeSpan;
@@ -161,15 +163,15 @@ mod tests {
         }
         let trace = fixture.trace();
         let parents = parents(&infer(&trace));
-        let is_right = |row: usize| {
+        let is_right = |row: MessageId| {
             let own = owner.get(&trace.send_ts(row)?)?;
             let mut at = row;
-            while let Some(parent) = parents[at] {
-                at = parent as usize;
+            while let Some(parent) = parents[at.index()] {
+                at = parent;
             }
             Some(trace.arrival_time(at) == Some(*own))
         };
-        let right: Vec<bool> = (0..trace.len()).filter_map(is_right).collect();
+        let right: Vec<bool> = trace.ids().filter_map(is_right).collect();
         right.iter().filter(|is_right| **is_right).count() as f64 / right.len() as f64
     }
 

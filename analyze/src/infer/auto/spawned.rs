@@ -4,7 +4,7 @@
 //! ends with the last message that it receives. Its calls are for the request for which it was
 //! started. [`super::process_tree`] finds the process that started it.
 
-use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
+use message_trace::{FROM_CONNECTING, MessageId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::jobs::Jobs;
@@ -122,13 +122,13 @@ impl SpawnedProcesses {
             };
             let Some(first) = calls.request(child.first_call) else { continue };
             let begin = trace.send_first(row).unwrap_or(i64::MIN);
-            let parents: Vec<(u32, f64)> = links.parents(first).collect();
+            let parents: Vec<(MessageId, f64)> = links.parents_here(first).collect();
             let over = answered_at(trace, calls, links, first).unwrap_or(child.begin);
-            if !parents.is_empty() && !own[row] && begin <= over.saturating_add(window) {
+            if !parents.is_empty() && !own[row.index()] && begin <= over.saturating_add(window) {
                 let spontaneous = links.spontaneous_probability(first);
                 links.set_parents(row, &parents, spontaneous);
                 links.set_evidence(row, links.evidence(first));
-                own[row] = true;
+                own[row.index()] = true;
             }
         }
     }
@@ -178,12 +178,17 @@ impl SpawnedProcesses {
 
 /// Time at which the request of a call with request row `row` was answered, by the likeliest links;
 /// `None` if the request was not answered.
-fn answered_at(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) -> Option<i64> {
+fn answered_at(
+    trace: &MessageTrace,
+    calls: &Calls,
+    links: &Links,
+    mut row: MessageId,
+) -> Option<i64> {
     for _ in 0..CALLS_BACK {
-        let (parent, _) = links.most_likely(row).and_then(|place| links.parents(row).nth(place))?;
-        let call = calls.call_of_message(parent as usize);
+        let parent = links.likeliest_parent(row)?.0.here()?;
+        let call = calls.call_of_message(parent);
         let response = calls.response(call);
-        if response != Some(parent as usize) {
+        if response != Some(parent) {
             return trace.send_last(response?);
         }
         // The call was made after the response to another call, which was made for the same

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use message_trace::{MessageTrace, Node, NodeId};
+use message_trace::{MessageId, MessageTrace, Node, NodeId};
 
 use super::tests::{MS, infer, lot, parents};
 use crate::fixture::Fixture;
@@ -36,8 +36,8 @@ fn scripts(apart: i64) -> MessageTrace {
     }
     let mut trace = fixture.trace();
     let first_of = |trace: &MessageTrace, id: usize| {
-        let of_node = |row: &usize| trace.message(*row).src.index() == id;
-        (0..trace.len()).find(of_node).and_then(|row| trace.send_first(row))
+        let of_node = |row: &MessageId| trace.message(*row).src.index() == id;
+        trace.ids().find(of_node).and_then(|row| trace.send_first(row))
     };
     for id in 0..trace.nodes.len() {
         let first = first_of(&trace, id);
@@ -55,10 +55,10 @@ fn right(trace: &MessageTrace) -> (usize, usize) {
     let found = parents(&infer(trace));
     let name = |id: NodeId| trace.nodes.0[id.index()].command.as_str();
     let (mut right, mut all, mut last) = (0, 0, None);
-    for (row, found) in found.iter().enumerate() {
+    for (row, found) in trace.ids().zip(&found) {
         let message = trace.message(row);
         match (name(message.src), name(message.dst)) {
-            ("client", "server") => last = Some(row as u32),
+            ("client", "server") => last = Some(row),
             ("script", "db") => {
                 all += 1;
                 right += usize::from(*found == last);

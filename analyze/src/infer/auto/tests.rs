@@ -1,6 +1,6 @@
 //! Whole services in handwritten traces, and the resulting links.
 
-use message_trace::{MessageTrace, NodeList};
+use message_trace::{MessageId, MessageTrace, NodeList};
 use proptest::prelude::*;
 
 use super::AutoAlgorithm;
@@ -151,10 +151,8 @@ pub(super) fn infer(trace: &MessageTrace) -> Links {
 }
 
 /// The most likely parent of each message.
-pub(super) fn parents(links: &Links) -> Vec<Option<u32>> {
-    let parent =
-        |child: usize| links.most_likely(child).and_then(|place| links.parents(child).nth(place));
-    (0..links.message_count()).map(|child| parent(child).map(|(parent, _)| parent)).collect()
+pub(super) fn parents(links: &Links) -> Vec<Option<MessageId>> {
+    links.ids().map(|child| links.likeliest_parent(child)?.0.here()).collect()
 }
 
 #[test]
@@ -188,6 +186,7 @@ fn the_parent_is_the_last_message_received_for_the_same_request() {
         let first = 6 * round;
         [None, Some(first), Some(first + 1), Some(first + 2), Some(first + 3), Some(first + 4)]
     });
+    let expected = expected.map(|parent| parent.map(MessageId::from_index));
     assert_eq!(parents(&infer(&trace)), expected.collect::<Vec<_>>());
 }
 
@@ -263,7 +262,8 @@ fn calls_of_a_node_to_itself_are_for_another_request() {
     }
     let trace = fixture.trace();
     let parents = parents(&infer(&trace));
-    let right = (0..40).filter(|round| parents[4 * round + 1] == Some(4 * *round as u32)).count();
+    let is_right = |round: &usize| parents[4 * round + 1] == Some(MessageId::from_index(4 * round));
+    let right = (0..40).filter(is_right).count();
     assert_eq!(right, 40, "{parents:?}");
 }
 
@@ -282,9 +282,9 @@ fn a_server_with_a_slow_clock_has_its_calls_nevertheless() {
     }
     let trace = fixture.trace();
     let links = infer(&trace);
-    for child in 0..trace.len() {
+    for child in trace.ids() {
         let is_root = trace.message(child).src.index() == 0;
-        assert_eq!(links.is_likely_spontaneous(child), is_root, "{child}");
+        assert_eq!(links.is_likely_spontaneous(child), is_root, "{child:?}");
     }
 }
 
@@ -313,7 +313,7 @@ fn calls_that_fit_no_request_make_a_warning() {
             &Naming::new(trace, &options),
             &options,
         ));
-        let sure = (0..trace.len()).filter(|row| links.parents(*row).any(|(_, p)| p > 0.9));
+        let sure = trace.ids().filter(|row| links.parents(*row).any(|(_, p)| p > 0.9));
         (auto.warnings(), sure.count())
     };
     let (warnings, sure) = doubts(&trace(true, 4 * MS));
@@ -347,14 +347,14 @@ fn a_call_with_many_candidates_is_no_background_call() {
     for requests in [7, 300] {
         let trace = at_once(requests);
         let links = infer(&trace);
-        for child in 0..trace.len() {
+        for child in trace.ids() {
             let sum: f64 = links.parents(child).map(|(_, share)| share).sum();
             assert!(
                 (sum + links.spontaneous_probability(child) - 1.0).abs() < 1e-9,
                 "{requests}: {sum}"
             );
             let is_root = trace.message(child).src.index() == 0;
-            assert_eq!(links.is_likely_spontaneous(child), is_root, "{requests}: {child}");
+            assert_eq!(links.is_likely_spontaneous(child), is_root, "{requests}: {child:?}");
         }
     }
 }
@@ -402,14 +402,14 @@ proptest! {
         let mut links = infer(&trace);
         links.break_cycles(&(0..trace.len()));
         let parents = parents(&links);
-        for child in 0..trace.len() {
-            let all: Vec<u32> = links.parents(child).map(|(parent, _)| parent).collect();
-            prop_assert!(all.iter().all(|parent| *parent as usize != child));
+        for child in trace.ids() {
+            let all: Vec<MessageId> = links.parents_here(child).map(|(parent, _)| parent).collect();
+            prop_assert!(all.iter().all(|parent| *parent != child));
             prop_assert!(all.iter().collect::<std::collections::BTreeSet<_>>().len() == all.len(), "{all:?}");
             // The path to the root ends.
-            let mut at = Some(child as u32);
+            let mut at = Some(child);
             let steps = std::iter::from_fn(|| {
-                at = parents[at? as usize];
+                at = parents[at?.index()];
                 at
             });
             prop_assert!(steps.take(trace.len() + 1).count() <= trace.len());

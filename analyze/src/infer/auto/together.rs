@@ -128,6 +128,8 @@ fn append<T: Copy>(all: &mut Vec<T>, part: &[T], before: usize, count: usize, un
 
 #[cfg(test)]
 mod tests {
+    use message_trace::MessageId;
+
     use super::*;
     use crate::calls::CallId;
     use crate::infer::call_links::WorkItem;
@@ -188,7 +190,7 @@ mod tests {
         }
         let trace = fixture.trace();
         let naming = Naming::new(&trace, &Options::default());
-        let node = |process: usize| naming.dst(process) as usize;
+        let node = |process: usize| naming.dst(MessageId::from_index(process)) as usize;
         let mut services: Vec<Service> = naming.nodes().iter().map(|_| process(5, 2)).collect();
         services[node(1)].requests =
             vec![NodeSpan { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS - 1];

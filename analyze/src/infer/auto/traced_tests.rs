@@ -1,6 +1,6 @@
 //! Calls with trace ids of tracers, compared with the result from times alone.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 
 use super::AutoAlgorithm;
 use super::service::{MadeCallId, NodeSpan, RequestId, Service};
@@ -59,14 +59,14 @@ fn sure(trace: &MessageTrace) -> [usize; 2] {
     let naming = Naming::new(trace, &options);
     let links = AutoAlgorithm::default()
         .infer_links(&InferenceInput::without_progress(trace, &naming, &options));
-    let calls = (0..trace.len()).filter(|row| trace.message(*row).bytes == 100);
-    let calls: Vec<usize> = calls.filter(|row| trace.flow(*row).number() % 4 >= 2).collect();
-    let is_request = |row: &usize| trace.direction(*row) == message_trace::FROM_CONNECTING;
-    let calls: Vec<usize> = calls.into_iter().filter(is_request).collect();
+    let calls = trace.ids().filter(|row| trace.message(*row).bytes == 100);
+    let calls: Vec<MessageId> = calls.filter(|row| trace.flow(*row).number() % 4 >= 2).collect();
+    let is_request = |row: &MessageId| trace.direction(*row) == message_trace::FROM_CONNECTING;
+    let calls: Vec<MessageId> = calls.into_iter().filter(is_request).collect();
     let right = calls.iter().filter(|row| {
-        let parents: Vec<(u32, f64)> = links.parents(**row).collect();
+        let parents: Vec<(MessageId, f64)> = links.parents_here(**row).collect();
         matches!(parents[..], [(parent, share)] if share > 0.999
-            && trace.flow(**row) == trace.flow(parent as usize).advanced_by(2))
+            && trace.flow(**row) == trace.flow(parent).advanced_by(2))
     });
     [right.count(), calls.len()]
 }
@@ -100,7 +100,7 @@ fn a_forwarded_header_belongs_to_the_request_with_the_same_span() {
     let naming = Naming::new(&trace, &options);
     let links = AutoAlgorithm::default()
         .infer_links(&InferenceInput::without_progress(&trace, &naming, &options));
-    let parents = |row: usize| links.parents(row).collect::<Vec<_>>();
+    let parents = |row: usize| links.parent_rows(row);
     // The call of the second request comes first.
     assert_eq!((parents(2), parents(3)), (vec![(1, 1.0)], vec![(0, 1.0)]));
 }

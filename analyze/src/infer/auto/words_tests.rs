@@ -1,7 +1,7 @@
 //! Calls and deliveries that share rare words with their requests, compared with the result without
 //! words.
 
-use message_trace::{FROM_CONNECTING, MessageTrace};
+use message_trace::{FROM_CONNECTING, MessageId, MessageTrace};
 
 use super::AutoAlgorithm;
 use crate::fixture::Fixture;
@@ -67,7 +67,7 @@ fn links(trace: &MessageTrace) -> Links {
 /// one, and of all.
 fn sure_calls(trace: &MessageTrace, words: WordsOf<'_>, links: &Links) -> [usize; 3] {
     // The times of the requests show the order in which they were sent.
-    let requests: Vec<usize> = rows(trace, "x");
+    let requests: Vec<MessageId> = rows(trace, "x");
     let mut counts = [0; 3];
     for row in rows(trace, "web") {
         let is_request = trace.direction(row) == FROM_CONNECTING;
@@ -76,8 +76,8 @@ fn sure_calls(trace: &MessageTrace, words: WordsOf<'_>, links: &Links) -> [usize
             continue;
         }
         counts[2] += 1;
-        if let Some((parent, _)) = links.parents(row).find(|(_, share)| *share > 0.9) {
-            let request = requests.iter().position(|of| *of == parent as usize);
+        if let Some((parent, _)) = links.parents_here(row).find(|(_, share)| *share > 0.9) {
+            let request = requests.iter().position(|of| *of == parent);
             let is_right = request.is_some_and(|request| words(request as i64).contains(&own.0));
             counts[usize::from(!is_right)] += 1;
         }
@@ -86,11 +86,11 @@ fn sure_calls(trace: &MessageTrace, words: WordsOf<'_>, links: &Links) -> [usize
 }
 
 /// The rows of the messages that the node sent, in order.
-fn rows(trace: &MessageTrace, sender: &str) -> Vec<usize> {
-    let is_from = |row: &usize| {
+fn rows(trace: &MessageTrace, sender: &str) -> Vec<MessageId> {
+    let is_from = |row: &MessageId| {
         trace.nodes.get(trace.message(*row).src).is_some_and(|node| node.command == sender)
     };
-    (0..trace.len()).filter(is_from).collect()
+    trace.ids().filter(is_from).collect()
 }
 
 fn unique(request: i64) -> Vec<u32> {
@@ -130,7 +130,7 @@ fn constants_say_nothing() {
     let exact = links(&event_loop(8, &unique, &unique));
     let with_constants = links(&trace);
     for row in rows(&trace, "web") {
-        let likeliest = |links: &Links| links.parents(row).next().map(|(parent, _)| parent);
+        let likeliest = |links: &Links| links.parents_here(row).next().map(|(parent, _)| parent);
         assert_eq!(likeliest(&with_constants), likeliest(&exact));
     }
 }
@@ -158,9 +158,9 @@ fn a_word_of_two_open_requests_says_that_it_is_one_of_them() {
         }
         let own = trace.words(row, message_trace::MessageEnd::Sent)[0].0;
         let of_pair: f64 = links
-            .parents(row)
+            .parents_here(row)
             .filter(|(parent, _)| {
-                let request = requests.iter().position(|of| *of == *parent as usize).unwrap();
+                let request = requests.iter().position(|of| *of == *parent).unwrap();
                 pair(request as i64)[0] == own
             })
             .map(|(_, share)| share)
@@ -198,11 +198,11 @@ fn request_and_reply_through_a_broker_are_one_path() {
     let trace = trace.trace();
     let links = links(&trace);
     // By the alternation of its connection the first delivery answers the subscription.
-    for row in 18..trace.len() {
-        let expected = (row % 8 != 2).then(|| row as u32 - 1);
-        let likeliest = links.parents(row).max_by(|one, other| one.1.total_cmp(&other.1));
+    for row in trace.ids().skip(18) {
+        let expected = row.subtract_rows(1).filter(|_| row.index() % 8 != 2);
+        let likeliest = links.parents_here(row).max_by(|one, other| one.1.total_cmp(&other.1));
         let likeliest = likeliest.filter(|(_, share)| *share > 0.5).map(|(parent, _)| parent);
-        assert_eq!(likeliest, expected, "{row}");
+        assert_eq!(likeliest, expected, "{row:?}");
     }
 }
 
@@ -235,7 +235,7 @@ fn a_coincidence_moves_no_call_away_from_the_only_open_request() {
     let trace = trace.trace();
     let links = links(&trace);
     for row in rows(&trace, "web") {
-        let likeliest = links.parents(row).max_by(|one, other| one.1.total_cmp(&other.1));
-        assert_eq!(likeliest.map(|(parent, _)| parent as usize), Some(row - 1), "{row}");
+        let likeliest = links.parents_here(row).max_by(|one, other| one.1.total_cmp(&other.1));
+        assert_eq!(likeliest.map(|(parent, _)| parent), row.subtract_rows(1), "{row:?}");
     }
 }

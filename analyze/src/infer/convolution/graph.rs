@@ -142,6 +142,8 @@ impl fmt::Display for GraphPath {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use message_trace::MessageId;
+
     use super::*;
 
     /// An edge from a vertex, with these messages by number.
@@ -150,7 +152,11 @@ pub(super) mod tests {
         delay: Option<i64>,
         messages: std::ops::Range<u32>,
     ) -> GraphEdge {
-        let event = |message| SiteEvent { place: 0, time: i64::from(message), message };
+        let event = |row: u32| SiteEvent {
+            place: 0,
+            time: i64::from(row),
+            message: MessageId::from_index(row as usize),
+        };
         GraphEdge {
             from,
             to: 0,

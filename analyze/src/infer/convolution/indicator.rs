@@ -62,10 +62,15 @@ pub(super) fn write_indicator(events: &[SiteEvent], quanta: &TimeQuanta, signal:
 
 #[cfg(test)]
 mod tests {
+    use message_trace::MessageId;
+
     use super::*;
 
     fn at(times: &[i64]) -> Vec<SiteEvent> {
-        times.iter().map(|time| SiteEvent { time: *time, place: 0, message: 0 }).collect()
+        times
+            .iter()
+            .map(|time| SiteEvent { time: *time, place: 0, message: MessageId::from_index(0) })
+            .collect()
     }
 
     #[test]

@@ -13,13 +13,14 @@ use super::select::for_each_effect;
 use super::sites::SiteMessages;
 use crate::links::Links;
 use crate::tuning::convolution::{MAX_PARENTS, NEGLIGIBLE};
+use message_trace::MessageId;
 
 /// A possible parent of a message with its weight: how likely it would have the effect in that
 /// quantum.
 #[derive(Clone, Copy)]
 struct CandidateCause {
-    child: u32,
-    parent: u32,
+    child: MessageId,
+    parent: MessageId,
     weight: f64,
 }
 
@@ -77,12 +78,12 @@ fn spontaneous_rates(
     quanta: &TimeQuanta,
 ) -> Vec<f64> {
     let mut explained = vec![false; messages];
-    candidates.iter().for_each(|candidate| explained[candidate.child as usize] = true);
+    candidates.iter().for_each(|candidate| explained[candidate.child.index()] = true);
     let mut weights = vec![0.0; messages];
     for group in &sites.groups {
-        let left = group.sent.iter().filter(|event| !explained[event.message as usize]).count();
+        let left = group.sent.iter().filter(|event| !explained[event.message.index()]).count();
         let weight = (left as f64 + 0.5) / quanta.count() as f64;
-        group.sent.iter().for_each(|event| weights[event.message as usize] = weight);
+        group.sent.iter().for_each(|event| weights[event.message.index()] = weight);
     }
     weights
 }
@@ -94,15 +95,15 @@ fn set_parents(links: &mut Links, candidates: &mut [CandidateCause], spontaneous
         other.weight.total_cmp(&one.weight).then(other.parent.cmp(&one.parent))
     });
     let Some(best) = candidates.first().copied() else { return };
-    let none = spontaneous[best.child as usize];
+    let none = spontaneous[best.child.index()];
     let kept = candidates.iter().take(MAX_PARENTS);
     let kept = kept.take_while(|candidate| candidate.weight >= NEGLIGIBLE * best.weight);
-    let mut parents: Vec<(u32, f64)> =
+    let mut parents: Vec<(MessageId, f64)> =
         kept.map(|candidate| (candidate.parent, candidate.weight)).collect();
     // The remaining parents share the weight of those left out.
     let all: f64 = candidates.iter().map(|candidate| candidate.weight).sum();
     let total: f64 = parents.iter().map(|(_, weight)| weight).sum();
     let caused = all / (none + all);
     parents.iter_mut().for_each(|(_, weight)| *weight *= caused / total);
-    links.set_parents(best.child as usize, &parents, 1.0 - caused);
+    links.set_parents(best.child, &parents, 1.0 - caused);
 }

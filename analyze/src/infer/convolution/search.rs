@@ -96,7 +96,7 @@ impl<'a> PathSearch<'a> {
                 let sent = sites.groups[*group as usize].sent.iter().copied();
                 (
                     *group,
-                    sent.filter(|event| !self.reached[event.message as usize])
+                    sent.filter(|event| !self.reached[event.message.index()])
                         .collect::<Vec<SiteEvent>>(),
                 )
             };
@@ -112,7 +112,7 @@ impl<'a> PathSearch<'a> {
     fn next_root(&self, begun: &[bool]) -> Option<u32> {
         let mut balance = vec![(0_i64, 0_usize); self.sites.len()];
         for group in &self.sites.groups {
-            let unreached = |event: &&SiteEvent| !self.reached[event.message as usize];
+            let unreached = |event: &&SiteEvent| !self.reached[event.message.index()];
             let count = group.sent.iter().filter(unreached).count();
             let (net, most) = &mut balance[group.from as usize];
             (*net, *most) = (*net + count as i64, (*most).max(count));
@@ -257,7 +257,7 @@ impl<'a> PathSearch<'a> {
     fn add_edge(&mut self, from: usize, delay: Option<i64>, caused: CausedMessages) -> usize {
         let mut new = 0;
         for event in &caused.messages {
-            new += u64::from(!std::mem::replace(&mut self.reached[event.message as usize], true));
+            new += u64::from(!std::mem::replace(&mut self.reached[event.message.index()], true));
         }
         self.progress.advance_step(new);
         let hop = self.naming.hop_name(self.sites.groups[caused.group as usize].hop);

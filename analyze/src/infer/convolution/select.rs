@@ -65,10 +65,19 @@ pub(super) fn select_effects(
 
 #[cfg(test)]
 mod tests {
+    use message_trace::MessageId;
+
     use super::*;
 
     fn events(place: u32, times: &[i64]) -> Vec<SiteEvent> {
-        times.iter().map(|time| SiteEvent { time: *time, place, message: *time as u32 }).collect()
+        times
+            .iter()
+            .map(|time| SiteEvent {
+                time: *time,
+                place,
+                message: MessageId::from_index(*time as usize),
+            })
+            .collect()
     }
 
     fn selected(v: &[SiteEvent], z: &[SiteEvent], shifts: ShiftRange) -> Vec<i64> {
@@ -90,7 +99,10 @@ mod tests {
         let (v, z) = (events(0, &[15]), events(0, &[14, 15, 16]));
         // 15 is the message itself.
         assert_eq!(selected(&v, &z, (0, 0)), [16]);
-        assert_eq!(selected(&v, &[SiteEvent { message: 99, ..z[1] }], (0, 0)), [15]);
+        assert_eq!(
+            selected(&v, &[SiteEvent { message: MessageId::from_index(99), ..z[1] }], (0, 0)),
+            [15]
+        );
     }
 
     #[test]

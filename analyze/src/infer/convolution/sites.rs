@@ -6,7 +6,7 @@
 //! An untraced node has its peers' times, and is a separate site for each peer (WAP5 section 5.1,
 //! step 2, in [`super::super::linking`]).
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 use rustc_hash::FxHashMap;
 
 use crate::infer::linking::RoundTrips;
@@ -19,8 +19,8 @@ pub(super) struct SiteEvent {
     pub(super) place: u32,
     /// Time of the sending or receipt: nanoseconds, common clock.
     pub(super) time: i64,
-    /// Row of the message in the trace.
-    pub(super) message: u32,
+    /// The message.
+    pub(super) message: MessageId,
 }
 
 /// The messages of one kind: sent by one site, with the same labels.
@@ -67,14 +67,13 @@ impl SiteMessages {
         let mut known: FxHashMap<(u32, u32, bool), u32> = FxHashMap::default();
         let mut received = Vec::with_capacity(trace.len());
         let mut bounds = (i64::MAX, i64::MIN);
-        for message in 0..trace.len() {
+        for message in trace.ids() {
             let (src, dst) = (naming.src(message), naming.dst(message));
-            let row = message as u32;
             let departure = rounds.departure(trace, message);
             let arrival = rounds.arrival(trace, message).map(|(place, time)| {
                 let own = trace.recv_ts(message).is_some();
                 let key = if own { (name(dst), None) } else { (name(dst), Some(name(src))) };
-                (site(key), SiteEvent { place, time, message: row })
+                (site(key), SiteEvent { place, time, message })
             });
             for time in [departure, arrival.map(|(_, event)| (0, event.time))].into_iter().flatten()
             {
@@ -91,7 +90,7 @@ impl SiteMessages {
             });
             let group = &mut groups[group as usize];
             group.to = group.to.or(arrival.map(|(site, _)| site));
-            group.sent.push(SiteEvent { place, time, message: row });
+            group.sent.push(SiteEvent { place, time, message });
         }
         let mut of_site = vec![Vec::new(); numbers.len()];
         for (number, group) in groups.iter_mut().enumerate() {
@@ -125,7 +124,7 @@ impl SiteMessages {
     /// The arrivals of `messages` at `site`, by place and time.
     pub(super) fn arrivals_at(&self, messages: &[SiteEvent], site: u32) -> Vec<SiteEvent> {
         let at =
-            |event: &SiteEvent| self.received[event.message as usize].filter(|(at, _)| *at == site);
+            |event: &SiteEvent| self.received[event.message.index()].filter(|(at, _)| *at == site);
         let mut arrivals: Vec<SiteEvent> =
             messages.iter().filter_map(at).map(|(_, event)| event).collect();
         // Nearly in order already, since messages sent later mostly arrive later.
@@ -136,7 +135,7 @@ impl SiteMessages {
     /// The mean time between sending and receipt of `messages`, in nanoseconds.
     pub(super) fn mean_travel_time(&self, messages: &[SiteEvent]) -> i64 {
         let times = messages.iter().filter_map(|sent| {
-            let (_, received) = self.received[sent.message as usize]?;
+            let (_, received) = self.received[sent.message.index()]?;
             Some(i128::from(received.time) - i128::from(sent.time))
         });
         let (sum, count) = times.fold((0, 0), |(sum, count), time| (sum + time, count + 1));

@@ -211,16 +211,16 @@ fn links_lead_to_the_message_at_the_delay() {
     ));
     // Messages of a request are adjacent unless requests overlap.
     let mut right = 0;
-    for child in 0..trace.len() {
+    for child in trace.ids() {
         let sent = trace.message(child);
-        let likeliest = links.most_likely(child).and_then(|at| links.parents(child).nth(at));
         let name = |node: NodeId| trace.nodes.0[node.index()].command.as_str();
-        let Some((parent, _)) = likeliest else {
-            assert_eq!(name(sent.src), "a", "{child} is spontaneous");
+        let likeliest = links.likeliest_parent(child);
+        let Some(parent) = likeliest.and_then(|(parent, _)| parent.here()) else {
+            assert_eq!(name(sent.src), "a", "{child:?} is spontaneous");
             right += 1;
             continue;
         };
-        let delay = sent.send_ts.unwrap() - trace.recv_ts(parent as usize).unwrap();
+        let delay = sent.send_ts.unwrap() - trace.recv_ts(parent).unwrap();
         let usual = match (name(sent.src), name(sent.dst)) {
             ("b", "c") => 10 * MS..11 * MS,
             ("c", "b") => 20 * MS..20 * MS + 1,

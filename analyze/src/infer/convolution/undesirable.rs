@@ -32,12 +32,12 @@ impl MessageMarks {
 
     fn mark_messages(&mut self, messages: &[SiteEvent]) {
         for event in messages {
-            self.marked[event.message as usize] = self.mark;
+            self.marked[event.message.index()] = self.mark;
         }
     }
 
     fn is_marked(&self, event: &SiteEvent) -> bool {
-        self.marked[event.message as usize] == self.mark
+        self.marked[event.message.index()] == self.mark
     }
 
     /// Number of `messages` that are marked.
@@ -99,6 +99,8 @@ pub(super) fn is_short(
 
 #[cfg(test)]
 mod tests {
+    use message_trace::MessageId;
+
     use super::super::graph::tests::edge;
     use super::*;
 
@@ -121,8 +123,8 @@ mod tests {
         (graph, vertices[0], vertices[3])
     }
 
-    fn messages(range: std::ops::Range<u32>) -> Vec<SiteEvent> {
-        range.map(|message| SiteEvent { place: 0, time: 0, message }).collect()
+    fn messages(range: std::ops::Range<usize>) -> Vec<SiteEvent> {
+        MessageId::of_rows(range).map(|message| SiteEvent { place: 0, time: 0, message }).collect()
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl DelaySums {
     ) {
         let mut parents = Vec::new();
         for (departure, before) in chunk.departures_with_arrivals() {
-            let hop = naming.hop(departure.message as usize);
+            let hop = naming.hop(departure.message);
             match round {
                 IterationWeights::First => {
                     if let Some(delay) = smallest_delay(&before, options.window) {

@@ -5,6 +5,7 @@
 use super::places::{EarlierArrivals, PlaceEvent};
 use crate::options::Options;
 use crate::tuning::linking::NEGLIGIBLE;
+use message_trace::MessageId;
 
 /// Appends the possible parents of `departure` with their probabilities to `parents`, the latest
 /// first, and returns the probability that it has no parent. `d` is the average delay of its pair
@@ -14,7 +15,7 @@ pub(super) fn find_parents(
     departure: PlaceEvent,
     d: f64,
     options: &Options,
-    parents: &mut Vec<(u32, f64)>,
+    parents: &mut Vec<(MessageId, f64)>,
 ) -> f64 {
     let first = parents.len();
     let y = options.spontaneous_delay;
@@ -47,10 +48,12 @@ mod tests {
 
     /// Figure 5: X, Y and Z call B at one, two and three seconds. Returns the parents of the
     /// message that B sends at `time` seconds.
-    fn figure_5(time: i64) -> (Vec<(u32, f64)>, f64) {
-        let arrivals =
-            [1, 2, 3].map(|second| PlaceEvent { time: second * SECOND, message: second as u32 });
-        let departure = PlaceEvent { time: time * SECOND, message: 9 };
+    fn figure_5(time: i64) -> (Vec<(MessageId, f64)>, f64) {
+        let arrivals = [1, 2, 3].map(|second| PlaceEvent {
+            time: second * SECOND,
+            message: MessageId::from_index(second as usize),
+        });
+        let departure = PlaceEvent { time: time * SECOND, message: MessageId::from_index(9) };
         let mut parents = Vec::new();
         let options = Options { window: 100 * SECOND, ..Options::default() };
         let before = EarlierArrivals::new(&arrivals, departure);
@@ -74,7 +77,7 @@ mod tests {
         for (probability, weight) in probabilities.iter().zip(weights) {
             assert!((probability - weight / total).abs() < 1e-5);
         }
-        assert_eq!(parents.iter().map(|(parent, _)| *parent).collect::<Vec<_>>(), [3, 2, 1]);
+        assert_eq!(parents.iter().map(|(parent, _)| parent.index()).collect::<Vec<_>>(), [3, 2, 1]);
         let rounded: Vec<f64> = probabilities.into_iter().map(two_digits).collect();
         assert_eq!(rounded, [0.64, 0.24, 0.09, 0.03]);
     }
@@ -92,8 +95,8 @@ mod tests {
     #[test]
     fn spontaneous_is_most_likely_only_with_nothing_within_y_delays() {
         let likely = |delay: i64| {
-            let arrivals = [PlaceEvent { time: -delay, message: 0 }];
-            let departure = PlaceEvent { time: 0, message: 1 };
+            let arrivals = [PlaceEvent { time: -delay, message: MessageId::from_index(0) }];
+            let departure = PlaceEvent { time: 0, message: MessageId::from_index(1) };
             let mut parents = Vec::new();
             let before = EarlierArrivals::new(&arrivals, departure);
             let spontaneous =
@@ -107,9 +110,11 @@ mod tests {
     #[test]
     fn negligible_parents_are_dropped_and_the_rest_sums_to_one() {
         // exp(-13) is worth keeping and exp(-15) not.
-        let arrivals =
-            [-15_000, -13_000, 0].map(|time| PlaceEvent { time, message: (time + 15_000) as u32 });
-        let departure = PlaceEvent { time: 0, message: 1 };
+        let arrivals = [-15_000, -13_000, 0].map(|time| PlaceEvent {
+            time,
+            message: MessageId::from_index((time + 15_000) as usize),
+        });
+        let departure = PlaceEvent { time: 0, message: MessageId::from_index(1) };
         let mut parents = Vec::new();
         let before = EarlierArrivals::new(&arrivals, departure);
         let spontaneous =
@@ -120,8 +125,8 @@ mod tests {
 
     #[test]
     fn delays_far_from_the_average_still_have_probabilities() {
-        let arrivals = [PlaceEvent { time: 0, message: 0 }];
-        let departure = PlaceEvent { time: SECOND, message: 1 };
+        let arrivals = [PlaceEvent { time: 0, message: MessageId::from_index(0) }];
+        let departure = PlaceEvent { time: SECOND, message: MessageId::from_index(1) };
         let options = Options { spontaneous_delay: 1e9, ..Options::default() };
         let mut parents = Vec::new();
         let spontaneous = find_parents(

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 
 use super::untraced::RoundTrips;
 use crate::naming::Naming;
@@ -15,8 +15,8 @@ use crate::options::Options;
 pub(super) struct PlaceEvent {
     /// Time at which it arrived or departed: nanoseconds, common clock.
     pub(super) time: i64,
-    /// The row of the message.
-    pub(super) message: u32,
+    /// The message.
+    pub(super) message: MessageId,
 }
 
 /// The events of a whole trace by place, those of each place by time.
@@ -53,7 +53,7 @@ impl PlaceEvents {
         let (mut arrival, mut departure) = (Vec::new(), Vec::new());
         arrival.reserve_exact(trace.len());
         departure.reserve_exact(trace.len());
-        for message in 0..trace.len() {
+        for message in trace.ids() {
             arrival.push(rounds.arrival(trace, message).unwrap_or((NOWHERE, 0)));
             let client =
                 options.clients_start_paths && naming.nodes()[naming.src(message) as usize].client;
@@ -149,11 +149,12 @@ fn group_by_place(events: &[(u32, i64)], places: usize) -> (Vec<PlaceEvent>, Vec
         bounds[place + 1] += bounds[place];
     }
     let mut next = bounds.clone();
-    let mut sorted = vec![PlaceEvent { time: 0, message: 0 }; bounds[places]];
+    let mut sorted =
+        vec![PlaceEvent { time: 0, message: MessageId::from_index(0) }; bounds[places]];
     for (message, (place, time)) in
-        events.iter().enumerate().filter(|(_, (place, _))| *place != NOWHERE)
+        MessageId::ids().zip(events).filter(|(_, (place, _))| *place != NOWHERE)
     {
-        sorted[next[*place as usize]] = PlaceEvent { time: *time, message: message as u32 };
+        sorted[next[*place as usize]] = PlaceEvent { time: *time, message };
         next[*place as usize] += 1;
     }
     for place in 0..places {

@@ -20,7 +20,7 @@ fn infer(trace: &MessageTrace, options: &Options) -> Links {
     ))
 }
 
-fn delay(trace: &MessageTrace, options: &Options, message: usize) -> f64 {
+fn delay(trace: &MessageTrace, options: &Options, message: MessageId) -> f64 {
     let naming = Naming::new(trace, options);
     let places = PlaceEvents::from_trace(trace, &naming, options);
     let mut delays = estimate_delays(&places, &naming, options, IterationWeights::First, &());
@@ -30,13 +30,13 @@ fn delay(trace: &MessageTrace, options: &Options, message: usize) -> f64 {
     delays.mean_delay(naming.hop(message))
 }
 
-fn parents(links: &Links, child: usize) -> Vec<u32> {
-    links.parents(child).map(|(parent, _)| parent).collect()
+fn parents(links: &Links, child: MessageId) -> Vec<usize> {
+    links.parents_here(child).map(|(parent, _)| parent.index()).collect()
 }
 
-/// The row of the message that was sent at `time` or, if that is not known, received.
-fn at(trace: &MessageTrace, time: i64) -> usize {
-    (0..trace.len()).find(|message| trace.message(*message).sort_time() == time).unwrap()
+/// The message that was sent at `time` or, if that is not known, received.
+fn at(trace: &MessageTrace, time: i64) -> MessageId {
+    trace.ids().find(|message| trace.message(*message).sort_time() == time).unwrap()
 }
 
 #[test]
@@ -71,7 +71,8 @@ fn a_further_iteration_averages_the_delays_of_links() {
     trace.send("a", "b", 50, 80);
     trace.send("b", "c", 100, 101);
     let trace = trace.trace();
-    let of = |iterations| delay(&trace, &Options { iterations, ..options() }, 2);
+    let of =
+        |iterations| delay(&trace, &Options { iterations, ..options() }, MessageId::from_index(2));
     assert_eq!(of(1), 20.0);
     // With d = 20 they weigh exp(-1) and exp(-2); the case without a cause has no delay, and does
     // not count.
@@ -101,7 +102,7 @@ fn further_iterations_approach_the_true_delay_of_overlapping_requests() {
     let truth = sum as f64 / 2000.0;
     let trace = trace.trace();
     let message =
-        (0..trace.len()).find(|row| trace.nodes.0[trace.message(*row).dst.index()].command == "c");
+        trace.ids().find(|row| trace.nodes.0[trace.message(*row).dst.index()].command == "c");
     let error = |iterations| {
         let options = Options { iterations, ..options() };
         (delay(&trace, &options, message.unwrap()) - truth).abs() / truth
@@ -136,7 +137,7 @@ fn a_simultaneous_arrival_is_a_cause_and_a_later_one_is_not() {
     assert!(parents(&links, at(&trace, 9)).is_empty());
     assert_eq!(parents(&links, at(&trace, 10)), [0]);
     // d is 0, treated as a nanosecond: 1 against exp(-4).
-    let probability = links.parents(at(&trace, 10)).next().unwrap().1;
+    let probability = links.parents_here(at(&trace, 10)).next().unwrap().1;
     assert!((probability - 1.0 / (1.0 + (-4.0_f64).exp())).abs() < 1e-12);
 }
 
@@ -146,7 +147,7 @@ fn a_message_to_its_own_sender_is_not_its_own_cause() {
     trace.send("a#1", "a#2", 5, 5);
     let trace = trace.trace();
     let links = infer(&trace, &Options { grain: NodeGrain::Host, ..options() });
-    assert_eq!(links.spontaneous_probability(0), 1.0);
+    assert_eq!(links.spontaneous_probability(MessageId::from_index(0)), 1.0);
 }
 
 #[test]
@@ -155,7 +156,7 @@ fn a_lost_message_causes_nothing() {
     trace.send("a", "b", 0, 10).lost();
     trace.send("b", "c", 20, 30);
     let trace = trace.trace();
-    assert_eq!(infer(&trace, &options()).spontaneous_probability(1), 1.0);
+    assert_eq!(infer(&trace, &options()).spontaneous_probability(MessageId::from_index(1)), 1.0);
 }
 
 #[test]
@@ -167,14 +168,21 @@ fn causes_are_sought_within_a_process_and_delays_belong_to_the_command() {
     trace.send("b#2", "c", 32, 33);
     let trace = trace.trace();
     let links = infer(&trace, &options());
-    assert_eq!(parents(&links, 2), [0]);
-    assert_eq!(parents(&links, 3), [1]);
-    assert_eq!(delay(&trace, &options(), 2), 16.0);
-    assert_eq!(delay(&trace, &Options { grain: NodeGrain::Process, ..options() }, 2), 20.0);
+    assert_eq!(parents(&links, MessageId::from_index(2)), [0]);
+    assert_eq!(parents(&links, MessageId::from_index(3)), [1]);
+    assert_eq!(delay(&trace, &options(), MessageId::from_index(2)), 16.0);
+    assert_eq!(
+        delay(
+            &trace,
+            &Options { grain: NodeGrain::Process, ..options() },
+            MessageId::from_index(2)
+        ),
+        20.0
+    );
     let links = infer(&trace, &Options { grain: NodeGrain::Host, ..options() });
     // Everything is on one host: the message that c received at 31 is among the causes of the one
     // that b#2 sends.
-    assert_eq!(parents(&links, 3), [2, 1, 0]);
+    assert_eq!(parents(&links, MessageId::from_index(3)), [2, 1, 0]);
 }
 
 #[test]
@@ -184,8 +192,14 @@ fn at_the_grain_of_threads_a_thread_causes_only_what_it_sends_itself() {
     trace.send("a", "b", 1, 11).threads(1, 3);
     trace.send("b", "c", 20, 21).threads(2, 9);
     let trace = trace.trace();
-    assert_eq!(parents(&infer(&trace, &options()), 2), [1, 0]);
-    assert_eq!(parents(&infer(&trace, &Options { grain: NodeGrain::Thread, ..options() }), 2), [0]);
+    assert_eq!(parents(&infer(&trace, &options()), MessageId::from_index(2)), [1, 0]);
+    assert_eq!(
+        parents(
+            &infer(&trace, &Options { grain: NodeGrain::Thread, ..options() }),
+            MessageId::from_index(2)
+        ),
+        [0]
+    );
 }
 
 #[test]
@@ -217,10 +231,13 @@ fn messages_of_a_client_are_spontaneous_unless_the_paper_is_followed_to_the_lett
     }
     let trace = trace.trace();
     let links = infer(&trace, &Options::default());
-    assert_eq!([0, 2, 4].map(|request| links.spontaneous_probability(request)), [1.0; 3]);
-    assert_eq!(parents(&links, 3)[0], 2);
+    assert_eq!(
+        [0, 2, 4].map(MessageId::from_index).map(|request| links.spontaneous_probability(request)),
+        [1.0; 3]
+    );
+    assert_eq!(parents(&links, MessageId::from_index(3))[0], 2);
     let links = infer(&trace, &options());
-    assert_eq!([2, 4].map(|request| parents(&links, request)[0]), [1, 3]);
+    assert_eq!([2, 4].map(|request| parents(&links, MessageId::from_index(request))[0]), [1, 3]);
 }
 
 #[test]
@@ -229,7 +246,13 @@ fn a_message_can_be_a_cause_from_its_first_byte_on() {
     trace.send("a", "b", 0, 50).arrives(10);
     trace.send("b", "c", 30, 31);
     let links = infer(&trace.trace(), &options());
-    assert_eq!((parents(&links, 1), links.spontaneous_probability(1) < 0.1), (vec![0], true));
+    assert_eq!(
+        (
+            parents(&links, MessageId::from_index(1)),
+            links.spontaneous_probability(MessageId::from_index(1)) < 0.1
+        ),
+        (vec![0], true)
+    );
     // The response of an untraced node, in fragments: it was sent when the first one had arrived.
     let mut trace = Fixture::new().untraced(&["d"]);
     trace.send("b", "d", 0, 1);
@@ -238,7 +261,7 @@ fn a_message_can_be_a_cause_from_its_first_byte_on() {
     let trace = trace.trace();
     let (answer, child) = (at(&trace, 50), at(&trace, 30));
     let links = infer(&trace, &options());
-    assert_eq!((parents(&links, answer), parents(&links, child)), (vec![0], vec![answer as u32]));
+    assert_eq!((parents(&links, answer), parents(&links, child)), (vec![0], vec![answer.index()]));
     assert_eq!(delay(&trace, &options(), answer), 20.0);
 }
 
@@ -250,6 +273,9 @@ fn with_a_coarse_clock_a_response_does_not_cause_its_request() {
     trace.send("a", "b", 5, 5).on(2);
     trace.send("b", "a", 5, 5).accepting().ports(80, 40_000).on(2);
     let mut links = infer(&trace.trace(), &options());
-    assert_eq!([0, 1, 2].map(|child| parents(&links, child)), [vec![], vec![0], vec![1]]);
+    assert_eq!(
+        [0, 1, 2].map(|child| parents(&links, MessageId::from_index(child))),
+        [vec![], vec![0], vec![1]]
+    );
     assert_eq!(links.break_cycles(&(0..3)), 0);
 }

@@ -6,7 +6,7 @@
 //! A message arrives with its first byte: its receiver may act on that, and read the last one much
 //! later.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 use rustc_hash::FxHashMap;
 
 use crate::naming::Naming;
@@ -36,7 +36,7 @@ impl<'naming> RoundTrips<'naming> {
     pub(in crate::infer) fn arrival(
         &mut self,
         trace: &MessageTrace,
-        message: usize,
+        message: MessageId,
     ) -> Option<PlaceAndTime> {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
         if let Some(arrived) = trace.arrival_time(message) {
@@ -50,7 +50,7 @@ impl<'naming> RoundTrips<'naming> {
     pub(in crate::infer) fn departure(
         &mut self,
         trace: &MessageTrace,
-        message: usize,
+        message: MessageId,
     ) -> Option<PlaceAndTime> {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
         if let Some(sent) = trace.send_ts(message) {

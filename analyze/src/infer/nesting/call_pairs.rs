@@ -6,7 +6,7 @@
 //! all messages that it receives and sends. They give the delays at the node, whatever other clocks
 //! show. For an untraced node the only available time is used, on the common clock.
 
-use message_trace::MessageTrace;
+use message_trace::{MessageId, MessageTrace};
 
 use crate::calls::{CallId, Calls};
 use crate::infer::call_links::{MadeCallId, NodeCalls, RequestId, WorkItem};
@@ -118,8 +118,8 @@ pub(super) fn find_call_pairs(
     nodes.into_iter().map(|(_, node)| node).collect()
 }
 
-/// The rows of both messages of each call that has two.
-fn paired_messages(calls: &Calls) -> impl Iterator<Item = (usize, usize)> + '_ {
+/// Both messages of each call that has two.
+fn paired_messages(calls: &Calls) -> impl Iterator<Item = (MessageId, MessageId)> + '_ {
     calls.iter().filter_map(|call| calls.request(call).zip(calls.response(call)))
 }
 

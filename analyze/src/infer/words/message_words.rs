@@ -1,20 +1,20 @@
 //! The words of a message as one of its ends saw them, or as the other end did if that end was not
 //! traced.
 
-use message_trace::{MessageEnd, MessageTrace, WordHash};
+use message_trace::{MessageEnd, MessageId, MessageTrace, WordHash};
 
-/// The words of the message of `row` as it was sent.
-pub(in crate::infer) fn sent_words(trace: &MessageTrace, row: usize) -> &[WordHash] {
+/// The words of a message as it was sent.
+pub(in crate::infer) fn sent_words(trace: &MessageTrace, row: MessageId) -> &[WordHash] {
     words(trace, row, MessageEnd::ALL)
 }
 
-/// The words of the message of `row` as it was received.
-pub(in crate::infer) fn received_words(trace: &MessageTrace, row: usize) -> &[WordHash] {
+/// The words of a message as it was received.
+pub(in crate::infer) fn received_words(trace: &MessageTrace, row: MessageId) -> &[WordHash] {
     let [sent, received] = MessageEnd::ALL;
     words(trace, row, [received, sent])
 }
 
-fn words(trace: &MessageTrace, row: usize, [end, other]: [MessageEnd; 2]) -> &[WordHash] {
+fn words(trace: &MessageTrace, row: MessageId, [end, other]: [MessageEnd; 2]) -> &[WordHash] {
     let known = trace.words(row, end);
     if known.is_empty() { trace.words(row, other) } else { known }
 }

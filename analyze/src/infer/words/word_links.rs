@@ -2,7 +2,7 @@
 //! message was caused by the last one that its sender received with one of its rare words. Among
 //! how many of the last messages a match is sought is learned for each kind of message.
 
-use message_trace::WordHash;
+use message_trace::{MessageId, WordHash};
 use rustc_hash::FxHashMap;
 
 use super::{MatchCase, MatchCounts, RarityLevel, Reliability, received_words, sent_words};
@@ -14,14 +14,14 @@ use crate::tuning::words::{LOOKBACKS, RARITY_LEVELS};
 /// that this is its cause.
 #[derive(Debug, Default)]
 pub(in crate::infer) struct WordLinks {
-    causes: FxHashMap<u32, (u32, f64)>,
+    causes: FxHashMap<MessageId, (MessageId, f64)>,
 }
 
-/// The messages that a node received: their times in order, their rows, and the places of the
+/// The messages that a node received: their times in order, their ids, and the places of the
 /// messages with each word.
 #[derive(Default)]
 struct NodeWords {
-    received: Vec<(i64, u32)>,
+    received: Vec<(i64, MessageId)>,
     places: FxHashMap<WordHash, Vec<u32>>,
     /// Number of messages that the node received or sent with each word.
     counts: FxHashMap<WordHash, u32>,
@@ -30,8 +30,8 @@ struct NodeWords {
 /// The last match of a message at each level of words.
 #[derive(Clone, Copy, Debug, Default)]
 struct LastMatch {
-    /// The row of the match, and its number among the last messages that were received, from 1.
-    nearest: Option<(u32, u32)>,
+    /// The match, and its number among the last messages that were received, from 1.
+    nearest: Option<(MessageId, u32)>,
     /// The same number for as many messages before the possible causes of each lookback.
     by_chance: [bool; LOOKBACKS.len()],
 }
@@ -39,8 +39,8 @@ struct LastMatch {
 /// The counts of a kind of messages by level and lookback.
 type KindCounts = [[MatchCounts; LOOKBACKS.len()]; RARITY_LEVELS];
 
-/// A sent message with a match: its row, its hop, and its matches by level.
-type MatchedMessage = (u32, u32, [LastMatch; RARITY_LEVELS]);
+/// A sent message with a match, its hop, and its matches by level.
+type MatchedMessage = (MessageId, u32, [LastMatch; RARITY_LEVELS]);
 
 impl WordLinks {
     /// Finds the matches of all messages of a batch.
@@ -52,14 +52,14 @@ impl WordLinks {
         let nodes = NodeWords::by_node(input);
         let mut counts: FxHashMap<u32, KindCounts> = FxHashMap::default();
         let mut messages: Vec<MatchedMessage> = Vec::new();
-        for row in 0..trace.len() {
+        for row in trace.ids() {
             let words = sent_words(trace, row);
             let Some(time) = trace.send_ts(row).filter(|_| !trace.is_connect(row)) else {
                 continue;
             };
             let Some(node) = nodes.get(&naming.src(row)) else { continue };
             let before = node.received.partition_point(|(came, _)| *came <= time);
-            let matches = node.matches(words, before as u32, row as u32);
+            let matches = node.matches(words, before as u32, row);
             let hop = naming.hop(row);
             let of_kind = counts.entry(hop).or_default();
             for (of_level, found) in of_kind.iter_mut().zip(&matches) {
@@ -71,7 +71,7 @@ impl WordLinks {
                 }
             }
             if matches.iter().any(|found| found.nearest.is_some()) {
-                messages.push((row as u32, hop, matches));
+                messages.push((row, hop, matches));
             }
         }
         let best: FxHashMap<u32, [Option<usize>; RARITY_LEVELS]> = counts
@@ -81,7 +81,7 @@ impl WordLinks {
         let mut causes = FxHashMap::default();
         for (row, hop, matches) in messages {
             let (Some(counts), Some(best)) = (counts.get(&hop), best.get(&hop)) else { continue };
-            let mut found: Option<(u32, Reliability)> = None;
+            let mut found: Option<(MessageId, Reliability)> = None;
             for ((counts, best), matched) in counts.iter().zip(best).zip(&matches) {
                 let Some((lookback, (cause, rank))) = best.zip(matched.nearest) else { continue };
                 let counted = counts[lookback].reliability_without(matched.case(lookback));
@@ -104,18 +104,18 @@ impl WordLinks {
         self.causes.is_empty()
     }
 
-    /// The cause of the message of `row` by its words, and the probability that this is no
+    /// The cause of the message by its words, and the probability that this is no
     /// coincidence.
-    pub(in crate::infer) fn cause(&self, row: usize) -> Option<(u32, f64)> {
-        self.causes.get(&(row as u32)).copied()
+    pub(in crate::infer) fn cause(&self, row: MessageId) -> Option<(MessageId, f64)> {
+        self.causes.get(&row).copied()
     }
 
-    /// Links the message of `row` to its cause by words; with the remaining probability its links
+    /// Links the message to its cause by words; with the remaining probability its links
     /// are as before.
-    pub(in crate::infer) fn link(&self, row: usize, links: &mut Links) {
+    pub(in crate::infer) fn link(&self, row: MessageId, links: &mut Links) {
         let Some((cause, sure)) = self.cause(row) else { return };
         let mut parents = vec![(cause, sure)];
-        for (parent, share) in links.parents(row) {
+        for (parent, share) in links.parents_here(row) {
             match parent == cause {
                 true => parents[0].1 += (1.0 - sure) * share,
                 false => parents.push((parent, (1.0 - sure) * share)),
@@ -127,7 +127,7 @@ impl WordLinks {
 
     /// Links all messages to their causes by words.
     pub(in crate::infer) fn link_all(&self, links: &mut Links) {
-        (0..links.message_count()).for_each(|row| self.link(row, links));
+        links.ids().for_each(|row| self.link(row, links));
     }
 }
 
@@ -136,20 +136,20 @@ impl NodeWords {
     fn by_node(input: &InferenceInput<'_>) -> FxHashMap<u32, NodeWords> {
         let InferenceInput { trace, naming, .. } = *input;
         let mut nodes: FxHashMap<u32, NodeWords> = FxHashMap::default();
-        for row in 0..trace.len() {
+        for row in trace.ids() {
             let words = sent_words(trace, row);
             nodes.entry(naming.src(row)).or_default().count(words);
         }
-        for row in (0..trace.len()).filter(|row| !trace.is_connect(*row)) {
+        for row in trace.ids().filter(|row| !trace.is_connect(*row)) {
             let Some(node) = nodes.get_mut(&naming.dst(row)) else { continue };
             let Some(came) = trace.arrival_time(row) else { continue };
-            node.received.push((came, row as u32));
+            node.received.push((came, row));
             node.count(received_words(trace, row));
         }
         for node in nodes.values_mut() {
             node.received.sort_unstable();
             for (place, (_, row)) in (0..).zip(&node.received) {
-                for word in received_words(trace, *row as usize) {
+                for word in received_words(trace, *row) {
                     node.places.entry(*word).or_default().push(place);
                 }
             }
@@ -161,9 +161,14 @@ impl NodeWords {
         words.iter().for_each(|word| *self.counts.entry(*word).or_default() += 1);
     }
 
-    /// The matches of the message of `row` with these words among the first `before` messages that
+    /// The matches of the message with these words among the first `before` messages that
     /// were received.
-    fn matches(&self, words: &[WordHash], before: u32, row: u32) -> [LastMatch; RARITY_LEVELS] {
+    fn matches(
+        &self,
+        words: &[WordHash],
+        before: u32,
+        row: MessageId,
+    ) -> [LastMatch; RARITY_LEVELS] {
         let mut found = [LastMatch::default(); RARITY_LEVELS];
         for word in words {
             let Some(places) = self.places.get(word) else { continue };
@@ -171,7 +176,10 @@ impl NodeWords {
             let found = &mut found[RarityLevel::of_count(count).index()];
             let end = places.partition_point(|place| *place < before);
             // A message to the node itself is not its own cause.
-            let last = places[..end].iter().rev().map(|place| (*place, self.row(*place)));
+            let last = places[..end]
+                .iter()
+                .rev()
+                .filter_map(|place| Some((*place, self.received.get(*place as usize)?.1)));
             let last = last.take(2).find(|(_, of)| *of != row);
             if let Some((place, of)) = last
                 && found.nearest.is_none_or(|(_, rank)| before - place < rank)
@@ -186,10 +194,6 @@ impl NodeWords {
             }
         }
         found
-    }
-
-    fn row(&self, place: u32) -> u32 {
-        self.received.get(place as usize).map_or(u32::MAX, |(_, row)| *row)
     }
 }
 

@@ -27,10 +27,10 @@ fn causes(trace: &MessageTrace) -> [usize; 3] {
     let naming = Naming::new(trace, &options);
     let links = WordLinks::from_input(&InferenceInput::without_progress(trace, &naming, &options));
     let mut counts = [0; 3];
-    for row in (0..trace.len()).filter(|row| trace.flow(*row).number() == 2) {
+    for row in trace.ids().filter(|row| trace.flow(*row).number() == 2) {
         counts[2] += 1;
         if let Some((cause, sure)) = links.cause(row).filter(|(_, sure)| *sure > 0.5) {
-            let [own, of_cause] = [row, cause as usize].map(|row| sent_words(trace, row));
+            let [own, of_cause] = [row, cause].map(|row| sent_words(trace, row));
             let is_right = own.first() == of_cause.first() && sure > 0.98;
             counts[usize::from(!is_right)] += 1;
         }
@@ -57,17 +57,19 @@ fn constants_and_random_words_are_no_causes() {
 
 #[test]
 fn a_match_adds_to_the_probability_of_its_message() {
-    let words = WordLinks { causes: [(2, (1, 0.9)), (3, (1, 0.5))].into_iter().collect() };
+    let id = MessageId::from_index;
+    let causes = [(id(2), (id(1), 0.9)), (id(3), (id(1), 0.5))];
+    let words = WordLinks { causes: causes.into_iter().collect() };
     let mut links = Links::spontaneous_only(4);
-    links.set_parents(2, &[(0, 0.6), (1, 0.2)], 0.2);
+    links.set_parent_rows(2, &[(0, 0.6), (1, 0.2)], 0.2);
     words.link_all(&mut links);
-    let near = |found: Vec<(u32, f64)>, wanted: &[(u32, f64)]| {
+    let near = |found: Vec<(usize, f64)>, wanted: &[(usize, f64)]| {
         found.len() == wanted.len()
             && found.iter().zip(wanted).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12)
     };
     // 0.9 + 0.1 * 0.2, and a tenth of the others.
-    assert!(near(links.parents(2).collect(), &[(1, 0.92), (0, 0.06)]));
-    assert!((links.spontaneous_probability(2) - 0.02).abs() < 1e-12);
-    assert!(near(links.parents(3).collect(), &[(1, 0.5)]));
-    assert_eq!(links.spontaneous_probability(0), 1.0);
+    assert!(near(links.parent_rows(2), &[(1, 0.92), (0, 0.06)]));
+    assert!((links.spontaneous_probability(id(2)) - 0.02).abs() < 1e-12);
+    assert!(near(links.parent_rows(3), &[(1, 0.5)]));
+    assert_eq!(links.spontaneous_probability(id(0)), 1.0);
 }

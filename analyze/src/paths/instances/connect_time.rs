@@ -6,6 +6,8 @@
 //! was called within it. A connection that was made before the request came, for another one or for
 //! a pool, caused no waiting.
 
+use message_trace::MessageId;
+
 use super::messages::PathMessages;
 use crate::naming::Naming;
 use crate::receipt::MessageReceipt;
@@ -13,7 +15,7 @@ use crate::receipt::MessageReceipt;
 /// A tree of messages under examination.
 pub(crate) struct MessageTree<'a> {
     /// The messages, with their depths.
-    pub(crate) messages: &'a [(u32, u32)],
+    pub(crate) messages: &'a [(MessageId, u32)],
     /// The index of each message's cause.
     pub(crate) causes: &'a [Option<u32>],
     /// When each message was received.
@@ -30,7 +32,7 @@ impl MessageTree<'_> {
         all: &PathMessages,
         naming: &Naming,
     ) -> Option<i64> {
-        let message = self.messages[place].0 as usize;
+        let message = self.messages[place].0;
         let connect = all.connect_call(message)?;
         let cause = self.causes[place]? as usize;
         if !self.is_within(connect.begin, cause, naming) {
@@ -51,7 +53,7 @@ impl MessageTree<'_> {
             }
             let above = |place: usize| self.causes[place].map(|cause| cause as usize);
             let ends = |place: usize| {
-                let message = self.messages[place].0 as usize;
+                let message = self.messages[place].0;
                 [naming.src(message), naming.dst(message)]
             };
             let [from, to] = ends(cause);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use message_trace::{ConnectSpan, MessageTrace, OperationRole, SparseColumn};
+use message_trace::{ConnectSpan, MessageId, MessageTrace, OperationRole, SparseColumn};
 
 use crate::receipt::MessageReceipt;
 
@@ -32,31 +32,34 @@ pub(crate) struct PathOperation {
 
 impl PathMessages {
     /// Appends these rows of `trace`. `operation` returns the number of the label in paths for the
-    /// operation of a row.
+    /// operation of a message.
     pub(crate) fn append_rows(
         &mut self,
         trace: &MessageTrace,
         rows: Range<usize>,
-        mut operation: impl FnMut(usize, u32) -> u32,
+        mut operation: impl FnMut(MessageId, u32) -> u32,
     ) {
-        self.send_ts.extend(rows.clone().map(|row| trace.send_ts(row).unwrap_or(NIL)));
-        self.arrival.extend(rows.clone().map(|row| trace.arrival_time(row).unwrap_or(NIL)));
-        self.recv_ts.extend(rows.clone().map(|row| trace.recv_ts(row).unwrap_or(NIL)));
-        for row in rows.clone().filter(|_| trace.has_connects()) {
-            if let Some(connect) = trace.connect_span(row) {
-                self.connects.push(self.bytes.len() + row - rows.start, connect);
+        let ids = MessageId::of_rows(rows.clone());
+        self.send_ts.extend(ids.clone().map(|id| trace.send_ts(id).unwrap_or(NIL)));
+        self.arrival.extend(ids.clone().map(|id| trace.arrival_time(id).unwrap_or(NIL)));
+        self.recv_ts.extend(ids.clone().map(|id| trace.recv_ts(id).unwrap_or(NIL)));
+        let own_id =
+            |id: MessageId| MessageId::from_index(self.bytes.len() + id.index() - rows.start);
+        for id in ids.clone().filter(|_| trace.has_connects()) {
+            if let Some(connect) = trace.connect_span(id) {
+                self.connects.push(own_id(id), connect);
             }
         }
-        for row in rows.clone().filter(|_| trace.has_operations()) {
-            let Some(facts) = trace.operations(row) else { continue };
+        for id in ids.clone().filter(|_| trace.has_operations()) {
+            let Some(facts) = trace.operations(id) else { continue };
             let name = facts.name.filter(|_| facts.role != OperationRole::Response);
-            let operation = name.map(|name| operation(row, name));
+            let operation = name.map(|name| operation(id, name));
             let known = PathOperation { operation, is_error: facts.response_outcome() };
             if known != PathOperation::default() {
-                self.operations.push(self.bytes.len() + row - rows.start, known);
+                self.operations.push(own_id(id), known);
             }
         }
-        self.bytes.extend(rows.map(|row| trace.bytes(row)));
+        self.bytes.extend(ids.map(|id| trace.bytes(id)));
     }
 
     /// Removes the first `messages`.
@@ -75,33 +78,36 @@ impl PathMessages {
 
     /// Returns when the first byte was sent.
     #[inline]
-    pub(crate) fn send_ts(&self, message: usize) -> Option<i64> {
-        Some(self.send_ts[message]).filter(|time| *time != NIL)
+    pub(crate) fn send_ts(&self, message: MessageId) -> Option<i64> {
+        Some(self.send_ts[message.index()]).filter(|time| *time != NIL)
     }
 
     /// Returns when the first and the last byte were received.
     #[inline]
-    pub(crate) fn receipt(&self, message: usize) -> MessageReceipt {
+    pub(crate) fn receipt(&self, message: MessageId) -> MessageReceipt {
         let known = |time: i64| Some(time).filter(|time| *time != NIL);
-        MessageReceipt::new(known(self.arrival[message]), known(self.recv_ts[message]))
+        MessageReceipt::new(
+            known(self.arrival[message.index()]),
+            known(self.recv_ts[message.index()]),
+        )
     }
 
     /// Returns when the connection that begins with the message was made.
     #[inline]
-    pub(crate) fn connect_call(&self, message: usize) -> Option<ConnectSpan> {
+    pub(crate) fn connect_call(&self, message: MessageId) -> Option<ConnectSpan> {
         self.connects.get(message)
     }
 
     /// Returns the operation of the message.
     #[inline]
-    pub(crate) fn operations(&self, message: usize) -> PathOperation {
+    pub(crate) fn operations(&self, message: MessageId) -> PathOperation {
         self.operations.get(message).unwrap_or_default()
     }
 
     /// Returns the size of the payload, in bytes.
     #[inline]
-    pub(crate) fn bytes(&self, message: usize) -> i64 {
-        self.bytes[message]
+    pub(crate) fn bytes(&self, message: MessageId) -> i64 {
+        self.bytes[message.index()]
     }
 }
 

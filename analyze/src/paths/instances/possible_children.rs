@@ -3,15 +3,17 @@
 
 use std::ops::Range;
 
+use message_trace::MessageId;
+
 use super::decision::LinkDecision;
-use crate::links::Links;
+use crate::links::{Links, ParentMessage};
 use crate::options::Options;
 
 /// A possible child of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PossibleChild {
-    /// Number of the message.
-    pub(crate) message: u32,
+    /// The message.
+    pub(crate) message: MessageId,
     /// Decision about the link to it.
     pub(crate) decision: LinkDecision,
     /// Probability of the link.
@@ -73,8 +75,8 @@ impl PossibleChildren {
             own,
             first,
             |parent| {
-                let here = u32::try_from(i64::from(parent) - shift).ok()?;
-                Some(here).filter(|here| parent != Links::ELSEWHERE && (*here as usize) < messages)
+                let here = usize::try_from(parent.here()?.index() as i64 - shift).ok()?;
+                (here < messages).then_some(here as u32)
             },
             options,
         ));
@@ -97,18 +99,19 @@ impl PossibleChildren {
     }
 
     /// Returns the roots among these messages, each with the probability that it is spontaneous.
-    pub(crate) fn roots(&self, of: Range<usize>) -> impl Iterator<Item = (u32, f64)> + '_ {
+    pub(crate) fn roots(&self, of: Range<usize>) -> impl Iterator<Item = (MessageId, f64)> + '_ {
         let (begin, end) = (of.start as u32, of.end as u32);
         self.batches.iter().flat_map(move |part| {
             let before =
                 |bound: u32| part.roots.partition_point(|(root, _)| part.first + root < bound);
             let roots = before(begin)..before(end).max(before(begin));
-            part.roots[roots].iter().map(|(root, spontaneous)| (part.first + root, *spontaneous))
+            let id = |root: u32| MessageId::from_index((part.first + root) as usize);
+            part.roots[roots].iter().map(move |(root, spontaneous)| (id(*root), *spontaneous))
         })
     }
 
     /// Returns the possible children of `parent`.
-    pub(crate) fn of_parent(&self, parent: u32) -> impl Iterator<Item = PossibleChild> + '_ {
+    pub(crate) fn of_parent(&self, parent: MessageId) -> impl Iterator<Item = PossibleChild> + '_ {
         self.batches.iter().flat_map(move |part| part.of_parent(parent))
     }
 }
@@ -121,11 +124,11 @@ impl BatchChildren {
         links: &Links,
         own: Range<usize>,
         first: u32,
-        here: impl Fn(u32) -> Option<u32>,
+        here: impl Fn(ParentMessage) -> Option<u32>,
         options: &Options,
     ) -> BatchChildren {
         let parents = || {
-            own.clone()
+            MessageId::of_rows(own.clone())
                 .flat_map(|child| links.parents(child))
                 .filter_map(|(parent, _)| here(parent))
         };
@@ -147,7 +150,7 @@ impl BatchChildren {
             decision: vec![LinkDecision::False; count],
             roots: Vec::new(),
         };
-        for (number, message) in (0..).zip(own) {
+        for (number, message) in (0..).zip(MessageId::of_rows(own.clone())) {
             let likely = links.most_likely(message);
             let spontaneous = links.spontaneous_probability(message);
             if LinkDecision::from_probability(spontaneous, likely.is_none(), options.try_both)
@@ -173,13 +176,13 @@ impl BatchChildren {
     }
 
     #[inline]
-    fn of_parent(&self, parent: u32) -> impl Iterator<Item = PossibleChild> + '_ {
-        let parent = usize::try_from(i64::from(parent) - self.parents_from).ok();
+    fn of_parent(&self, parent: MessageId) -> impl Iterator<Item = PossibleChild> + '_ {
+        let parent = usize::try_from(parent.index() as i64 - self.parents_from).ok();
         let bounds = parent
             .and_then(|parent| Some((*self.bounds.get(parent)?, *self.bounds.get(parent + 1)?)));
         let (begin, end) = bounds.unwrap_or((0, 0));
         (begin as usize..end as usize).map(|link| PossibleChild {
-            message: self.first + self.child[link],
+            message: MessageId::from_index((self.first + self.child[link]) as usize),
             decision: self.decision[link],
             probability: self.probability[link],
         })
@@ -197,11 +200,12 @@ mod tests {
     #[test]
     fn figure_8_the_children_have_the_probabilities_of_their_parents() {
         let mut links = Links::spontaneous_only(5);
-        links.set_parents(3, &[(2, 0.64), (1, 0.24), (0, 0.09)], 0.03);
-        links.set_parents(4, &[(2, 0.61), (1, 0.22), (0, 0.08)], 0.08);
+        links.set_parent_rows(3, &[(2, 0.64), (1, 0.24), (0, 0.09)], 0.03);
+        links.set_parent_rows(4, &[(2, 0.61), (1, 0.22), (0, 0.08)], 0.08);
         let children = PossibleChildren::from_links(&links, &Options::default());
-        let of = |parent| -> Vec<(u32, f64)> {
-            children.of_parent(parent).map(|child| (child.message, child.probability)).collect()
+        let of = |parent| -> Vec<(usize, f64)> {
+            let found = children.of_parent(MessageId::from_index(parent));
+            found.map(|child| (child.message.index(), child.probability)).collect()
         };
         assert_eq!(of(2), [(3, 0.64), (4, 0.61)]);
         assert_eq!(of(1), [(3, 0.24), (4, 0.22)]);
@@ -223,24 +227,25 @@ mod tests {
                 // A batch is seen with some messages before it and one after it.
                 let begin = gone / 2;
                 let mut seen = Links::spontaneous_only((end + 1).min(messages) - begin);
-                for child in 0..seen.message_count() {
-                    let number = |parent: u32| parent.checked_sub(begin as u32).unwrap_or(Links::ELSEWHERE);
-                    let parents = links.parents(begin + child).map(|(parent, p)| (number(parent), p));
-                    seen.set_parents(child, &parents.collect::<Vec<_>>(), links.spontaneous_probability(begin + child));
+                for child in seen.ids() {
+                    let of = child.add_rows(begin);
+                    let number = |parent: MessageId| parent.subtract_rows(begin).map_or(ParentMessage::Elsewhere, ParentMessage::Here);
+                    let parents = links.parents_here(of).map(|(parent, p)| (number(parent), p));
+                    seen.set_possible_parents(child, parents, links.spontaneous_probability(of));
                 }
                 let own = own.start - begin..own.end - begin;
                 children.append_links(&seen, own, gone as i64 - begin as i64, messages - gone, &options);
                 prop_assert_eq!(children.message_count(), end - gone);
-                for parent in gone..end {
+                for parent in MessageId::of_rows(gone..end) {
                     let expected: Vec<PossibleChild> =
-                        whole.of_parent(parent as u32).filter(|child| (child.message as usize) < end).collect();
-                    let found = children.of_parent((parent - gone) as u32);
-                    let found = found.map(|child| PossibleChild { message: child.message + gone as u32, ..child });
+                        whole.of_parent(parent).filter(|child| child.message.index() < end).collect();
+                    let found = children.of_parent(parent.subtract_rows(gone).unwrap());
+                    let found = found.map(|child| PossibleChild { message: child.message.add_rows(gone), ..child });
                     prop_assert_eq!(found.collect::<Vec<_>>(), expected);
                 }
                 for roots in [gone..end, gone..gone + 1, end - 1..end, gone..gone] {
                     let found = children.roots(roots.start - gone..roots.end - gone);
-                    let found: Vec<_> = found.map(|(root, p)| (root + gone as u32, p)).collect();
+                    let found: Vec<_> = found.map(|(root, p)| (root.add_rows(gone), p)).collect();
                     prop_assert_eq!(found, whole.roots(roots).collect::<Vec<_>>());
                 }
                 if end - gone > kept * length {

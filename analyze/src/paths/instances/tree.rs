@@ -6,6 +6,8 @@
 //! has one cause, so it is in an instance once, and the factors are those of a choice among
 //! exclusive causes (docs/decisions/0202).
 
+use message_trace::MessageId;
+
 use super::decision::LinkDecision;
 use super::possible_children::PossibleChildren;
 use crate::options::Options;
@@ -35,7 +37,7 @@ impl BuildCounts {
 }
 
 /// A link: parent and child.
-type ParentChild = (u32, u32);
+type ParentChild = (MessageId, MessageId);
 
 /// The builder of the instances of one root after the other.
 #[derive(Default)]
@@ -44,7 +46,7 @@ pub(crate) struct InstanceBuilder {
     most_messages: usize,
     /// The messages met on this walk with their states; and the index at which each message may be
     /// among them.
-    met: Vec<(u32, WalkState)>,
+    met: Vec<(MessageId, WalkState)>,
     slots: Vec<u32>,
     ambiguous: Vec<(f64, ParentChild)>,
     /// The links of the root that are tried both ways, sorted.
@@ -52,10 +54,10 @@ pub(crate) struct InstanceBuilder {
     /// The choices of the current instance, one for each tried link in the order in which they are
     /// met.
     choices: Vec<bool>,
-    stack: Vec<(u32, u32)>,
-    tree: Vec<(u32, u32)>,
+    stack: Vec<(MessageId, u32)>,
+    tree: Vec<(MessageId, u32)>,
     /// The likeliest tree of the root while all of them are unlikely.
-    unlikely: Vec<(u32, u32)>,
+    unlikely: Vec<(MessageId, u32)>,
     pub(crate) built: BuildCounts,
 }
 
@@ -83,9 +85,9 @@ impl InstanceBuilder {
     pub(crate) fn build_instances<E>(
         &mut self,
         children: &PossibleChildren,
-        root: u32,
+        root: MessageId,
         spontaneous: f64,
-        mut instance: impl FnMut(&[(u32, u32)], f64) -> Result<(), E>,
+        mut instance: impl FnMut(&[(MessageId, u32)], f64) -> Result<(), E>,
     ) -> Result<(), E> {
         self.built.roots += 1;
         // The slot of a message is checked against the messages met, so old values do not matter.
@@ -133,7 +135,7 @@ impl InstanceBuilder {
 
     /// Chooses which links below `root` are tried both ways: those nearest to a half, up to the
     /// limit on k.
-    fn choose_tried(&mut self, children: &PossibleChildren, root: u32) {
+    fn choose_tried(&mut self, children: &PossibleChildren, root: MessageId) {
         self.begin_walk(root);
         self.ambiguous.clear();
         let mut messages = 1;
@@ -168,7 +170,7 @@ impl InstanceBuilder {
     /// Grows the tree of `root` by the choices made so far, taking every tried link that is new.
     /// Returns the product of the factors, and whether the tree was cut off at the limit on its
     /// size.
-    fn grow_tree(&mut self, children: &PossibleChildren, root: u32) -> (f64, bool) {
+    fn grow_tree(&mut self, children: &PossibleChildren, root: MessageId) -> (f64, bool) {
         self.begin_walk(root);
         self.tree.clear();
         let (mut probability, mut messages, mut tried) = (1.0, 1, 0);
@@ -219,7 +221,7 @@ impl InstanceBuilder {
     }
 
     /// Begins a walk at `root`, the only message met so far.
-    fn begin_walk(&mut self, root: u32) {
+    fn begin_walk(&mut self, root: MessageId) {
         self.met.clear();
         self.stack.clear();
         self.stack.push((root, 0));
@@ -227,13 +229,13 @@ impl InstanceBuilder {
     }
 
     /// Returns the index of `message` among the messages met.
-    fn slot_of(&self, message: u32) -> Option<usize> {
-        let slot = self.slots[message as usize] as usize;
+    fn slot_of(&self, message: MessageId) -> Option<usize> {
+        let slot = self.slots[message.index()] as usize;
         self.met.get(slot).is_some_and(|(met, _)| *met == message).then_some(slot)
     }
 
     /// Returns the remaining probability of the causes of `message`; `None` if it is in the tree.
-    fn open_probability(&self, message: u32) -> Option<f64> {
+    fn open_probability(&self, message: MessageId) -> Option<f64> {
         match self.slot_of(message).map(|slot| self.met[slot].1) {
             None => Some(1.0),
             Some(WalkState::Taken) => None,
@@ -241,11 +243,11 @@ impl InstanceBuilder {
         }
     }
 
-    fn set_state(&mut self, message: u32, state: WalkState) {
+    fn set_state(&mut self, message: MessageId, state: WalkState) {
         match self.slot_of(message) {
             Some(slot) => self.met[slot].1 = state,
             None => {
-                self.slots[message as usize] = self.met.len() as u32;
+                self.slots[message.index()] = self.met.len() as u32;
                 self.met.push((message, state));
             }
         }

@@ -9,6 +9,7 @@
 
 use std::hash::Hasher;
 
+use message_trace::MessageId;
 use rustc_hash::FxHasher;
 
 use super::shape_labels::{PathLabeler, ShapeLabels};
@@ -180,7 +181,7 @@ impl<'trace> InstanceRecorder<'trace> {
     pub(crate) fn record_tree(
         &mut self,
         (item, instance): (u64, u64),
-        tree: &[(u32, u32)],
+        tree: &[(MessageId, u32)],
         probability: f64,
     ) -> (&[u8], u64) {
         self.shape.clear();
@@ -191,7 +192,7 @@ impl<'trace> InstanceRecorder<'trace> {
         let mut first = None;
         let mut last = None;
         for (place, (message, depth)) in tree.iter().enumerate() {
-            let message = *message as usize;
+            let message = *message;
             let (sent, received) = (self.messages.send_ts(message), self.receipts[place].at);
             first = first.or_else(|| Some(sent.or(received)));
             last = last.max(sent).max(received);
@@ -230,7 +231,7 @@ impl<'trace> InstanceRecorder<'trace> {
     }
 
     /// Finds the cause of each message of a tree, and when each was received.
-    fn find_receipts(&mut self, tree: &[(u32, u32)]) {
+    fn find_receipts(&mut self, tree: &[(MessageId, u32)]) {
         self.above.clear();
         self.causes.clear();
         self.receipts.clear();
@@ -239,9 +240,9 @@ impl<'trace> InstanceRecorder<'trace> {
             let cause = self.above.last().copied();
             self.above.push(place as u32);
             self.causes.push(cause);
-            self.receipts.push(self.messages.receipt(*message as usize));
+            self.receipts.push(self.messages.receipt(*message));
             if let Some(cause) = cause {
-                self.receipts[cause as usize].note_effect(self.messages.send_ts(*message as usize));
+                self.receipts[cause as usize].note_effect(self.messages.send_ts(*message));
             }
         }
     }
@@ -249,8 +250,8 @@ impl<'trace> InstanceRecorder<'trace> {
     #[inline]
     fn measure_hop(
         &self,
-        message: usize,
-        cause: Option<(u32, MessageReceipt)>,
+        message: MessageId,
+        cause: Option<(MessageId, MessageReceipt)>,
         [sent, received]: [Option<i64>; 2],
         connect: Option<i64>,
     ) -> InstanceHop {
@@ -266,7 +267,7 @@ impl<'trace> InstanceRecorder<'trace> {
             connect,
             untraced: cause
                 .filter(|_| sent.is_none())
-                .and_then(|(cause, _)| since(received, self.messages.send_ts(cause as usize))),
+                .and_then(|(cause, _)| since(received, self.messages.send_ts(cause))),
             bytes: self.messages.bytes(message),
             outcome: self.messages.operations(message).is_error,
         }

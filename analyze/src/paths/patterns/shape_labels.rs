@@ -4,6 +4,7 @@
 //! either end within its role in this path. So the labels distinguish two servers from one that is
 //! passed twice, but do not show which servers these are.
 
+use message_trace::MessageId;
 use rustc_hash::FxHashMap;
 
 use crate::naming::{Naming, RoleLabels};
@@ -76,7 +77,7 @@ impl<'trace> PathLabeler<'trace> {
     /// Returns the labels of the next message of the path, in depth-first order, without its
     /// operation.
     #[inline]
-    pub(crate) fn label_message(&mut self, message: usize) -> ShapeLabels {
+    pub(crate) fn label_message(&mut self, message: MessageId) -> ShapeLabels {
         let hop = self.naming.hop(message);
         match self.by_role {
             None => ShapeLabels { hop, ..ShapeLabels::default() },

@@ -18,11 +18,12 @@ fn numbers(servers: &[String]) -> Vec<(u16, u16)> {
     let naming = Naming::new(&trace, &Options { roles: true, ..Options::default() });
     let mut labeler = PathLabeler::new(&naming);
     labeler.begin_path();
-    let labels: Vec<ShapeLabels> =
-        (0..servers.len() - 1).map(|message| labeler.label_message(message)).collect();
+    let labels: Vec<ShapeLabels> = MessageId::of_rows(0..servers.len() - 1)
+        .map(|message| labeler.label_message(message))
+        .collect();
     labeler.begin_path();
     assert_eq!(
-        labeler.label_message(servers.len() - 2).src,
+        labeler.label_message(MessageId::from_index(servers.len() - 2)).src,
         0,
         "no label of the previous path remains"
     );

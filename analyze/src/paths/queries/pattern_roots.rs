@@ -55,7 +55,7 @@ mod tests {
         for pattern in all {
             let of = instances.iter().filter(|instance| instance.pattern == pattern);
             let expected: FxHashSet<u64> =
-                of.map(|instance| u64::from(instance.messages[0])).collect();
+                of.map(|instance| instance.messages[0].index() as u64).collect();
             assert_eq!(pattern_roots(dir.paths_path(), i64::from(pattern)).unwrap(), expected);
         }
         assert!(pattern_roots(dir.paths_path(), 9).unwrap().is_empty());

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use message_trace::MessageTrace;
 use message_trace::stats::DelaySummary;
 use message_trace::table::{self, columns};
+use message_trace::{MessageId, MessageTrace};
 use proptest::prelude::*;
 
 use super::*;
@@ -72,10 +72,10 @@ proptest! {
                 let which = instance.which;
                 let same = which.path == next as i64
                     && (which.pattern, which.probability) == (i64::from(of.pattern), of.probability)
-                    && instance.hops.iter().map(|hop| hop.message).eq(of.messages.iter().map(|id| i64::from(*id)))
+                    && instance.hops.iter().map(|hop| hop.message).eq(of.messages.iter().map(|id| id.index() as i64))
                     && instance.hops.iter().map(|hop| hop.depth).eq(of.depths.iter().copied())
                     && instance.hops.iter().enumerate().all(|(place, hop)| {
-                        let row = hop.message as usize;
+                        let row = MessageId::from_index(hop.message as usize);
                         hop.sent == trace.send_ts(row)
                             && hop.received == receipt_time(&trace, of.messages, of.depths, place)
                             && hop.bytes == trace.bytes(row)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
 use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
-use message_trace::{DataPath, PathError, Progress};
+use message_trace::{DataPath, MessageId, PathError, Progress};
 use out_of_core::workers::run_in_order;
 use out_of_core::{MemoryBudget, PartitionStore};
 
@@ -51,9 +51,9 @@ impl PathLogger {
     /// message answers, if known.
     pub(crate) fn push_tree(
         &mut self,
-        tree: &[(u32, u32)],
+        tree: &[(MessageId, u32)],
         connecting: &[i64],
-        is_error: impl Fn(u32) -> Option<bool>,
+        is_error: impl Fn(MessageId) -> Option<bool>,
         probability: f64,
     ) {
         let PathBlock { bytes, instances, rows, root } = &mut self.block;
@@ -65,7 +65,7 @@ impl PathLogger {
                 None => 0,
                 Some(is_error) => OUTCOME | if is_error { ERROR } else { 0 },
             };
-            let message = self.before + i64::from(*message);
+            let message = self.before + message.index() as i64;
             let flags = outcome | if *connecting > 0 { CONNECTING } else { 0 };
             put_number(bytes, u64::from(*depth) << FLAGS | flags);
             if *connecting > 0 {

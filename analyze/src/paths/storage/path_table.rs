@@ -4,7 +4,7 @@
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::table::columns::{self, BatchColumns, nullable_field, required_field};
 use message_trace::table::{self, ColumnEncoding};
-use message_trace::{DataPath, PathError};
+use message_trace::{DataPath, MessageId, PathError};
 
 /// The path instances of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,7 +12,7 @@ pub struct PathInstances {
     ends: Vec<usize>,
     probability: Vec<f64>,
     pattern: Vec<u32>,
-    message: Vec<u32>,
+    message: Vec<MessageId>,
     depth: Vec<u32>,
 }
 
@@ -25,7 +25,7 @@ pub struct PathInstance<'instances> {
     /// The number of the instance's pattern.
     pub pattern: u32,
     /// The messages in depth-first order, children in the order of sending; the first is the root.
-    pub messages: &'instances [u32],
+    pub messages: &'instances [MessageId],
     /// The depth of each message, 0 for the root.
     pub depths: &'instances [u32],
 }
@@ -85,9 +85,8 @@ impl PathInstances {
                     instances.ends.push(instances.message.len());
                     last = Some(instance);
                 }
-                instances
-                    .message
-                    .push(to_index(path, table.required_value("message", message[row])?)?);
+                let message = to_index(path, table.required_value("message", message[row])?)?;
+                instances.message.push(MessageId::from_index(message as usize));
                 instances.depth.push(to_index(path, table.required_value("depth", depth[row])?)?);
                 if let Some(end) = instances.ends.last_mut() {
                     *end = instances.message.len();
@@ -101,7 +100,7 @@ impl PathInstances {
 #[cfg(test)]
 impl PathInstances {
     /// Adds a tree of messages with their depths; its pattern is not known yet.
-    pub(crate) fn push_tree(&mut self, tree: &[(u32, u32)], probability: f64) {
+    pub(crate) fn push_tree(&mut self, tree: &[(MessageId, u32)], probability: f64) {
         self.message.extend(tree.iter().map(|(message, _)| *message));
         self.depth.extend(tree.iter().map(|(_, depth)| *depth));
         self.ends.push(self.message.len());
@@ -125,12 +124,12 @@ impl PathInstances {
     }
 
     /// Adds `by` to the messages after each `each` instances, cumulatively.
-    pub(crate) fn shift_messages(&mut self, each: usize, by: u32) {
+    pub(crate) fn shift_messages(&mut self, each: usize, by: usize) {
         let mut first = 0;
         for (instance, end) in self.ends.iter().enumerate() {
             self.message[first..*end]
                 .iter_mut()
-                .for_each(|message| *message += (instance / each) as u32 * by);
+                .for_each(|message| *message = message.add_rows(instance / each * by));
             first = *end;
         }
     }

@@ -8,7 +8,7 @@ use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 
 use crate::endpoint::Endpoint;
 use crate::flow::FlowId;
-use crate::message::{ConnectSpan, TransportProtocol};
+use crate::message::{ConnectSpan, MessageId, TransportProtocol};
 use crate::node::{NodeId, NodeList};
 use crate::table::columns::BatchColumns;
 use crate::table::{self, TableBatches};
@@ -88,7 +88,8 @@ impl MessageTrace {
             begin?.into_iter().flatten().zip(end?.into_iter().flatten()).enumerate()
         {
             if let Some((begin, end)) = begin.zip(end) {
-                self.connects.push(self.len() + row, ConnectSpan { begin, end });
+                self.connects
+                    .push(MessageId::from_index(self.len() + row), ConnectSpan { begin, end });
             }
         }
         self.append_ends(&table, nodes)?;
@@ -321,12 +322,12 @@ mod tests {
                     break;
                 }
             }
-            for row in 0..whole.len() {
-                assert_eq!(read.send_ts(row), Some(row as i64));
+            for id in whole.ids() {
+                assert_eq!(read.send_ts(id), Some(id.index() as i64));
                 let (ours, theirs) =
-                    (whole.message_ends(row).src.endpoint, read.message_ends(row).src.endpoint);
+                    (whole.message_ends(id).src.endpoint, read.message_ends(id).src.endpoint);
                 assert_eq!(read.endpoint(theirs), whole.endpoint(ours));
-                assert_eq!(read.call_id(row), whole.call_id(row).filter(|_| call_ids));
+                assert_eq!(read.call_id(id), whole.call_id(id).filter(|_| call_ids));
             }
         }
     }

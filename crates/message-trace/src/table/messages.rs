@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::endpoint::{Endpoint, EndpointId};
-use crate::message::Message;
+use crate::message::{Message, MessageId};
 use crate::table::{GroupEncoder, GroupWriter, MessageTexts, RowGroup};
 use crate::trace::MessageTrace;
 use crate::tuning::GROUP_ROWS;
@@ -22,7 +22,7 @@ impl MessageTexts for TraceTexts<'_> {
     }
 
     fn call_id(&self, row: usize) -> Option<&str> {
-        self.trace.call_id(self.first + row)
+        self.trace.call_id(MessageId::from_index(self.first + row))
     }
 }
 
@@ -60,7 +60,7 @@ impl MessageTrace {
         encoder.encode_group(
             before + first as i64,
             end - first,
-            |row| self.message(first + row),
+            |row| self.message(MessageId::from_index(first + row)),
             &texts,
         )
     }
@@ -211,8 +211,8 @@ mod tests {
             let back = MessageTrace::read(&messages, &nodes).unwrap();
             prop_assert_eq!(&back.nodes, &trace.nodes);
             prop_assert_eq!(back.len(), trace.len());
-            for row in 0..trace.len() {
-                let (mut ours, mut theirs) = (trace.message(row), back.message(row));
+            for id in trace.ids() {
+                let (mut ours, mut theirs) = (trace.message(id), back.message(id));
                 prop_assert_eq!(trace.endpoint(ours.src_endpoint), back.endpoint(theirs.src_endpoint));
                 prop_assert_eq!(trace.endpoint(ours.dst_endpoint), back.endpoint(theirs.dst_endpoint));
                 for message in [&mut ours, &mut theirs] {
@@ -220,8 +220,9 @@ mod tests {
                     message.dst_endpoint = EndpointId::default();
                 }
                 prop_assert_eq!(ours, theirs);
-                prop_assert_eq!(trace.call_id(row), back.call_id(row));
-                prop_assert!(row == 0 || trace.message(row - 1).sort_time() <= trace.message(row).sort_time());
+                prop_assert_eq!(trace.call_id(id), back.call_id(id));
+                let before = id.subtract_rows(1).map(|before| trace.message(before).sort_time());
+                prop_assert!(before.is_none_or(|before| before <= trace.message(id).sort_time()));
             }
         }
     }

@@ -4,123 +4,123 @@ use super::{MessageTrace, NIL, NO_CALL};
 use crate::flow::FlowId;
 #[cfg(doc)]
 use crate::message::Message;
-use crate::message::{ConnectSpan, arrival_of_times};
+use crate::message::{ConnectSpan, MessageId, arrival_of_times};
 
 impl MessageTrace {
-    /// [`Message::send_ts`] of row `row` alone, for passes over one column.
+    /// [`Message::send_ts`] of this message alone, for passes over one column.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn send_ts(&self, row: usize) -> Option<i64> {
-        Some(self.times[4][row]).filter(|time| *time != NIL)
+    pub fn send_ts(&self, id: MessageId) -> Option<i64> {
+        Some(self.times[4][id.index()]).filter(|time| *time != NIL)
     }
 
-    /// [`Message::recv_ts`] of row `row` alone.
+    /// [`Message::recv_ts`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn recv_ts(&self, row: usize) -> Option<i64> {
-        Some(self.times[5][row]).filter(|time| *time != NIL)
+    pub fn recv_ts(&self, id: MessageId) -> Option<i64> {
+        Some(self.times[5][id.index()]).filter(|time| *time != NIL)
     }
 
-    /// [`Message::send_first`] of row `row` alone.
+    /// [`Message::send_first`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn send_first(&self, row: usize) -> Option<i64> {
-        Some(self.times[0][row]).filter(|time| *time != NIL)
+    pub fn send_first(&self, id: MessageId) -> Option<i64> {
+        Some(self.times[0][id.index()]).filter(|time| *time != NIL)
     }
 
-    /// [`Message::recv_first`] of row `row` alone.
+    /// [`Message::recv_first`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn recv_first(&self, row: usize) -> Option<i64> {
-        Some(self.times[2][row]).filter(|time| *time != NIL)
+    pub fn recv_first(&self, id: MessageId) -> Option<i64> {
+        Some(self.times[2][id.index()]).filter(|time| *time != NIL)
     }
 
-    /// [`Message::arrival_time`] of row `row` alone.
+    /// [`Message::arrival_time`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn arrival_time(&self, row: usize) -> Option<i64> {
-        arrival_of_times(self.recv_ts(row), self.recv_first(row), self.recv_last(row))
+    pub fn arrival_time(&self, id: MessageId) -> Option<i64> {
+        arrival_of_times(self.recv_ts(id), self.recv_first(id), self.recv_last(id))
     }
 
-    /// [`Message::send_last`] of row `row` alone.
+    /// [`Message::send_last`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn send_last(&self, row: usize) -> Option<i64> {
-        Some(self.times[1][row]).filter(|time| *time != NIL)
+    pub fn send_last(&self, id: MessageId) -> Option<i64> {
+        Some(self.times[1][id.index()]).filter(|time| *time != NIL)
     }
 
-    /// [`Message::recv_last`] of row `row` alone.
+    /// [`Message::recv_last`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn recv_last(&self, row: usize) -> Option<i64> {
-        Some(self.times[3][row]).filter(|time| *time != NIL)
+    pub fn recv_last(&self, id: MessageId) -> Option<i64> {
+        Some(self.times[3][id.index()]).filter(|time| *time != NIL)
     }
 
-    /// [`Message::flow`] of row `row` alone.
+    /// [`Message::flow`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn flow(&self, row: usize) -> FlowId {
-        self.flow[row]
+    pub fn flow(&self, id: MessageId) -> FlowId {
+        self.flow[id.index()]
     }
 
-    /// [`Message::direction`] of row `row` alone.
+    /// [`Message::direction`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn direction(&self, row: usize) -> i8 {
-        self.direction[row]
+    pub fn direction(&self, id: MessageId) -> i8 {
+        self.direction[id.index()]
     }
 
-    /// [`Message::bytes`] of row `row` alone.
+    /// [`Message::bytes`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn bytes(&self, row: usize) -> i64 {
-        self.bytes[row]
+    pub fn bytes(&self, id: MessageId) -> i64 {
+        self.bytes[id.index()]
     }
 
-    /// [`Message::is_connect`] of row `row` alone.
+    /// [`Message::is_connect`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn is_connect(&self, row: usize) -> bool {
-        self.parts[row] == 0
+    pub fn is_connect(&self, id: MessageId) -> bool {
+        self.parts[id.index()] == 0
     }
 
-    /// [`Message::connect_span`] of row `row` alone.
+    /// [`Message::connect_span`] of this message alone.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn connect_span(&self, row: usize) -> Option<ConnectSpan> {
-        self.connects.get(row).and_then(|_| self.message(row).connect_span())
+    pub fn connect_span(&self, id: MessageId) -> Option<ConnectSpan> {
+        self.connects.get(id).and_then(|_| self.message(id).connect_span())
     }
 
-    /// The number of the call id of row `row` in this trace, for passes that only compare ids.
+    /// The number of the message's call id in this trace, for passes that only compare ids.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
     #[inline]
-    pub fn call_number(&self, row: usize) -> Option<u32> {
-        Some(self.call[row]).filter(|call| *call != NO_CALL)
+    pub fn call_number(&self, id: MessageId) -> Option<u32> {
+        Some(self.call[id.index()]).filter(|call| *call != NO_CALL)
     }
 }

@@ -6,6 +6,7 @@ use super::{MessageTrace, NIL, NO_CALL};
 use crate::endpoint::EndpointId;
 #[cfg(doc)]
 use crate::message::Message;
+use crate::message::MessageId;
 
 impl MessageTrace {
     /// Reserves space for exactly `rows` more messages.
@@ -58,19 +59,20 @@ impl MessageTrace {
             src_endpoint.push(of(&other.src_endpoint[row]));
             dst_endpoint.push(of(&other.dst_endpoint[row]));
         }
-        call.extend(rows.map(|row| other.call_id(row).map_or(NO_CALL, |id| calls.intern(id))));
+        let call_ids = MessageId::of_rows(rows).map(|id| other.call_id(id));
+        call.extend(call_ids.map(|id| id.map_or(NO_CALL, |id| calls.intern(id))));
     }
 
     /// Sorts the messages by [`Message::sort_time`], equal times by flow, direction and former row,
     /// so that equal input always gives equal output.
     pub fn sort_messages(&mut self) {
-        let key = |row: u32| {
-            let row = row as usize;
+        let key = |id: MessageId| {
+            let row = id.index();
             let (sent, received) = (self.times[4][row], self.times[5][row]);
-            (if sent == NIL { received } else { sent }, self.flow[row], self.direction[row], row)
+            (if sent == NIL { received } else { sent }, self.flow[row], self.direction[row], id)
         };
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_unstable_by_key(|row| key(*row));
+        let mut order: Vec<MessageId> = self.ids().collect();
+        order.sort_unstable_by_key(|id| key(*id));
         for column in &mut self.times {
             permute_column(column, &order);
         }
@@ -92,6 +94,6 @@ impl MessageTrace {
     }
 }
 
-fn permute_column<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
-    *column = order.iter().map(|row| column[*row as usize]).collect();
+fn permute_column<T: Copy>(column: &mut Vec<T>, order: &[MessageId]) {
+    *column = order.iter().map(|former| column[former.index()]).collect();
 }

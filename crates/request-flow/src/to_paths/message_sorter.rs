@@ -218,11 +218,12 @@ mod tests {
             messages.write_tables(&data, &endpoints, &pool).unwrap();
             NodeList(vec![Node::default()]).write(data.nodes_path()).unwrap();
             let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
-            let seen: Vec<_> = (0..trace.len())
+            let seen: Vec<_> = trace
+                .ids()
                 .map(|row| (trace.send_ts(row).unwrap(), trace.call_id(row).unwrap()))
                 .collect();
             assert_eq!(seen, [(10, "0"), (20, "2"), (30, "0"), (30, "2"), (30, "3"), (50, "1")]);
-            let message = trace.message(0);
+            let message = trace.messages().next().unwrap();
             assert_eq!(trace.endpoint(message.dst_endpoint).unwrap().to_string(), "Get");
             assert_eq!((message.dst_tid, message.recv_ts, message.bytes), (Some(7), None, 10));
             let mut parents = Vec::new();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use analyze::calls::{CallId, Calls};
+use message_trace::MessageId;
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -38,19 +39,17 @@ messages = [
 fn messages_come_in_order_and_at_their_times() {
     let SyntheticTrace { trace, truth, instances } = make_from_text(NESTED).unwrap();
     assert_eq!((trace.len(), instances), (36, 6));
-    assert!(
-        (1..trace.len())
-            .all(|row| trace.message(row - 1).sort_time() <= trace.message(row).sort_time())
-    );
+    assert!(trace.messages().is_sorted_by_key(|message| message.sort_time()));
     // The first invocations begin after thinking 20 ms; both sequences are alike, as no delay is
     // random.
     let times: Vec<i64> =
-        (0..12).step_by(2).map(|row| trace.send_ts(row).unwrap() / 100_000).collect();
+        trace.ids().take(12).step_by(2).map(|id| trace.send_ts(id).unwrap() / 100_000).collect();
     assert_eq!(times, [200, 251, 262, 313, 324, 335]);
-    assert_eq!(trace.recv_ts(0), Some(20_100_000));
-    assert_eq!(trace.bytes(2), 7);
+    let [first, third, next] = [0, 2, 12].map(MessageId::from_index);
+    assert_eq!(trace.recv_ts(first), Some(20_100_000));
+    assert_eq!(trace.bytes(third), 7);
     // The next invocations begin 20 ms after the last return was received.
-    assert_eq!(trace.send_ts(12), Some(33_600_000 + 20_000_000));
+    assert_eq!(trace.send_ts(next), Some(33_600_000 + 20_000_000));
     let TruthTable::Calls(calls) = truth else { panic!("not by calls") };
     assert_eq!(calls.len(), 18);
     let parents: Vec<(&str, Option<&str>)> =
@@ -74,7 +73,7 @@ fn the_truth_is_the_same_with_ids_and_without() {
     let with = make_from_text(NESTED).unwrap();
     let without = make_from_text(&format!("call_ids = false\n{NESTED}")).unwrap();
     assert!(matches!(&without.truth, TruthTable::Messages(causes) if causes.len() == 36));
-    assert_eq!(without.trace.call_id(0), None);
+    assert_eq!(without.trace.call_id(MessageId::from_index(0)), None);
     // Without ids, calls are paired by alternation on their connections.
     let ((calls, truth), (same_calls, same_truth)) = (origins(&with), origins(&without));
     assert_eq!(calls.len(), same_calls.len());
@@ -98,7 +97,7 @@ fn every_shipped_configuration_has_a_complete_truth() {
             let parent = CallId::from_index(*parent as usize);
             let ends = |call| calls.caller_and_callee(&made.trace, call).map(|(node, _)| node);
             assert_eq!(ends(call)[0], ends(parent)[1], "{name}: who called was called");
-            let time = |row: Option<usize>| made.trace.send_ts(row.unwrap()).unwrap();
+            let time = |id: Option<MessageId>| made.trace.send_ts(id.unwrap()).unwrap();
             assert!(time(calls.request(parent)) <= time(calls.request(call)), "{name}");
             assert!(time(calls.response(call)) <= time(calls.response(parent)), "{name}: nesting");
         }
@@ -157,7 +156,7 @@ fn equal_seeds_make_equal_traces_and_different_seeds_different_ones() {
     let times = |changes: &ConfigChanges| {
         let config = shipped_config("children-parallel").unwrap().unwrap().with_changes(changes);
         let made = make_trace(&config, &()).unwrap();
-        (0..made.trace.len()).map(|row| made.trace.send_ts(row)).collect::<Vec<_>>()
+        made.trace.ids().map(|id| made.trace.send_ts(id)).collect::<Vec<_>>()
     };
     let few = ConfigChanges { instances: Some(5), ..ConfigChanges::default() };
     assert_eq!(times(&few), times(&few));

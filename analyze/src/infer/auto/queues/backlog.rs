@@ -7,7 +7,7 @@
 //! A server may ask on behalf of others, and the messages before a response may only belong to
 //! these. So only workers that accept no connections are examined.
 
-use message_trace::NodeId;
+use message_trace::{MessageId, NodeId};
 use rustc_hash::FxHashSet;
 
 use super::broker::{Broker, BrokerReceipt, BrokerReply, ReceiptsOfKind};
@@ -17,8 +17,9 @@ use crate::tuning::auto::queues::backlog::{
     WAIT_DIVISOR,
 };
 
-/// Deliveries by their rows, with the rows of pushes and their probabilities, the likeliest first.
-pub(super) type Deliveries = Vec<(u32, Vec<(u32, f64)>)>;
+/// Deliveries with the pushes that may have caused each and their probabilities, the likeliest
+/// first.
+pub(super) type Deliveries = Vec<(MessageId, Vec<(MessageId, f64)>)>;
 
 /// The replies of one kind as a queue, if it is hardly ever empty, with the deliveries of each
 /// reply.

@@ -2,7 +2,7 @@
 //! that it accepted. Times are in nanoseconds, the broker's own or, if it was not traced, its
 //! peers'.
 
-use message_trace::{FROM_CONNECTING, FlowId, MessageTrace, NodeId};
+use message_trace::{FROM_CONNECTING, FlowId, MessageId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::{CallId, Calls};
@@ -15,7 +15,7 @@ use crate::tuning::auto::queues::broker::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BrokerReceipt {
     pub(super) time: i64,
-    pub(super) row: u32,
+    pub(super) row: MessageId,
     pub(super) flow: FlowId,
     /// The process at the other end.
     pub(super) peer: NodeId,
@@ -29,7 +29,7 @@ pub(super) struct BrokerReply {
     /// Start of the wait for the reply: the receipt of the request or, without a request, the
     /// previous message on the connection.
     pub(super) since: i64,
-    pub(super) row: u32,
+    pub(super) row: MessageId,
     pub(super) flow: FlowId,
     /// The process at the other end.
     pub(super) peer: NodeId,
@@ -37,7 +37,7 @@ pub(super) struct BrokerReply {
     /// Whether the peer accepts no connections.
     pub(super) to_client: bool,
     /// The message that is treated as the request of the reply.
-    pub(super) request: Option<u32>,
+    pub(super) request: Option<MessageId>,
     pub(super) call: CallId,
 }
 
@@ -119,17 +119,17 @@ pub(super) fn brokers(
 ) -> Vec<Broker> {
     let nodes = naming.nodes();
     // The clock of the node itself or, if it has none, of the other end.
-    let received = |row: usize| {
+    let received = |row: MessageId| {
         let traced = nodes[naming.dst(row) as usize].traced;
         if traced { trace.arrival_time(row) } else { trace.send_ts(row) }
     };
-    let sent = |row: usize| {
+    let sent = |row: MessageId| {
         let traced = nodes[naming.src(row) as usize].traced;
         if traced { trace.send_ts(row) } else { trace.recv_ts(row) }
     };
     let mut shared = shared_flows(trace, calls);
     shared.extend(unsolicited);
-    let request_of = |row: usize| {
+    let request_of = |row: MessageId| {
         let call = calls.call_of_message(row);
         // If responses cannot be paired with requests, an unsolicited message seems to answer
         // something.
@@ -142,8 +142,8 @@ pub(super) fn brokers(
     let lengths = lengths(trace, naming, request_of);
     let mut brokers: Vec<BrokerBuilder> = Vec::new();
     brokers.resize_with(nodes.len(), BrokerBuilder::default);
-    let rows = || (0..trace.len()).filter(|row| !trace.is_connect(*row));
-    let here = |row: usize| match trace.direction(row) {
+    let rows = || trace.ids().filter(|row| !trace.is_connect(*row));
+    let here = |row: MessageId| match trace.direction(row) {
         FROM_CONNECTING => received(row),
         _ => sent(row),
     };
@@ -161,7 +161,7 @@ pub(super) fn brokers(
             let kind = (naming.hop(row), magnitude(bytes), answered);
             brokers[naming.dst(row) as usize].receive(
                 kind,
-                BrokerReceipt { time, row: row as u32, flow, peer: trace.message(row).src, bytes },
+                BrokerReceipt { time, row, flow, peer: trace.message(row).src, bytes },
             );
         } else {
             if let Some(time) = trace.arrival_time(row) {
@@ -178,12 +178,11 @@ pub(super) fn brokers(
                 let often = lengths.get(&(hop, bytes)).is_some_and(|count| *count >= MIN_OF_LENGTH);
                 if often { bytes.max(1) } else { magnitude(bytes) }
             });
-            let (request, call) =
-                (request.map(|request| request as u32), calls.call_of_message(row));
+            let call = calls.call_of_message(row);
             let reply = BrokerReply {
                 time,
                 since,
-                row: row as u32,
+                row,
                 flow,
                 peer: trace.message(row).dst,
                 bytes,
@@ -238,10 +237,10 @@ fn shared_flows(trace: &MessageTrace, calls: &Calls) -> FxHashSet<FlowId> {
 fn lengths(
     trace: &MessageTrace,
     naming: &Naming,
-    request_of: impl Fn(usize) -> Option<usize>,
+    request_of: impl Fn(MessageId) -> Option<MessageId>,
 ) -> FxHashMap<(u32, i64), u32> {
     let mut lengths: FxHashMap<(u32, i64), u32> = FxHashMap::default();
-    for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
+    for row in trace.ids().filter(|row| trace.direction(*row) != FROM_CONNECTING) {
         if let Some(request) = request_of(row) {
             *lengths.entry((naming.hop(row), trace.bytes(request))).or_default() += 1;
         }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use message_trace::FlowId;
+use message_trace::{FlowId, MessageId};
 use rustc_hash::FxHashSet;
 
 use super::backlog::Deliveries;
@@ -21,14 +21,14 @@ use crate::tuning::auto::queues::wakes::ABOUT_BYTES;
 #[derive(Clone, Copy)]
 struct PendingPush {
     time: i64,
-    row: u32,
+    row: MessageId,
     flow: FlowId,
     bytes: i64,
     kind: usize,
 }
 
-/// The causes of the deliveries of all `queues` of one broker, by the row of the delivery: the rows
-/// of pushes with their probabilities, the likeliest first.
+/// The causes of the deliveries of all `queues` of one broker: pushes with their probabilities, the
+/// likeliest first.
 pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
     let mut deliveries: Vec<(&BrokerReply, usize)> = Vec::new();
     let mut found = Vec::new();
@@ -87,7 +87,7 @@ pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
             weighed = late_cause(&pending, reply, queue);
         }
         let Some((first, _)) = weighed.first().copied() else { continue };
-        let fits = |row: u32| {
+        let fits = |row: MessageId| {
             pending.iter().any(|push| push.row == row && has_its_length(push, reply, queue))
         };
         // Any response comes immediately; only its length shows that this one is a delivery.
@@ -110,7 +110,7 @@ fn late_cause(
     pending: &VecDeque<PendingPush>,
     reply: &BrokerReply,
     queue: &ReplyQueue,
-) -> Vec<(u32, f64)> {
+) -> Vec<(MessageId, f64)> {
     let is_late = |push: &&PendingPush| {
         queue.pushes.contains(&push.kind)
             && push.flow != reply.flow
@@ -233,10 +233,10 @@ fn weigh_pushes<'push>(
     possible: impl Iterator<Item = &'push PendingPush>,
     reply: &BrokerReply,
     queue: &ReplyQueue,
-) -> Vec<(u32, f64)> {
+) -> Vec<(MessageId, f64)> {
     // Number of pushes so far without and with the right length.
     let mut places = [0; 2];
-    let mut weighed: Vec<(u32, f64)> = Vec::new();
+    let mut weighed: Vec<(MessageId, f64)> = Vec::new();
     // A broadcast delivers the latest push, a queue the oldest.
     let possible: Vec<&PendingPush> = possible.collect();
     let ordered: Vec<&PendingPush> =

@@ -7,7 +7,7 @@
 //! releases it, but there each side takes both roles at times. A server that made calls for its
 //! response waits for their responses.
 
-use message_trace::FlowId;
+use message_trace::{FlowId, MessageId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::broker::{Broker, BrokerReceipt, BrokerReply, ReceiptsOfKind};
@@ -81,7 +81,7 @@ fn queue(broker: &Broker, replies: usize) -> Option<ReplyQueue> {
     if woken.len() < MIN_WOKEN || !mostly || is_mutual(broker, replies, &woken) {
         return None;
     }
-    let mut times: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut times: FxHashMap<MessageId, u32> = FxHashMap::default();
     woken.iter().for_each(|(_, by)| *times.entry(by.row).or_default() += 1);
     let to_all = times.values().filter(|times| **times > 1).count() * 2 > times.len();
     let [hits, expected] =

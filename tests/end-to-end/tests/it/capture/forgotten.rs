@@ -100,8 +100,9 @@ fn check_recorder(recorder: &str, threads: usize) {
     let options = Options { fat_gap: Duration::ZERO, ..Options::default() };
     let outcome = reconcile::reconcile(&data, &options, &()).unwrap();
     let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
-    let matched: BTreeSet<(i64, i64, i64)> = (0..trace.len())
-        .filter_map(|row| Some((trace.send_ts(row)?, trace.recv_ts(row)?, trace.bytes(row))))
+    let matched: BTreeSet<(i64, i64, i64)> = trace
+        .messages()
+        .filter_map(|message| Some((message.send_ts?, message.recv_ts?, message.bytes)))
         .collect();
     let (wrong, missing) =
         (matched.difference(&expected).count(), expected.difference(&matched).count());

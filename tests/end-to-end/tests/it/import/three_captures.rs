@@ -185,7 +185,7 @@ fn read_table(data: &DataDir) -> (SizesByFlow, Reconciliation) {
     let outcome = reconcile::reconcile(data, &Options::default(), &()).unwrap();
     let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let mut table = SizesByFlow::new();
-    for message in (0..trace.len()).map(|row| trace.message(row)) {
+    for message in trace.messages() {
         let end = |endpoint, node| match trace.endpoint(endpoint) {
             Some(Endpoint::Inet(address)) => address.to_string(),
             _ => format!("process {:?}", trace.nodes.get(node).and_then(|node| node.pid)),

@@ -64,7 +64,7 @@ fn check_pair(names: [&str; 2], clocks: [Option<LabClock>; 2]) {
     assert_eq!(outcome.unmatched_streams, none);
     let trace = MessageTrace::read(data.messages_path(), data.nodes_path()).unwrap();
     let mut counts = BTreeMap::<_, u64>::new();
-    for message in (0..trace.len()).map(|row| trace.message(row)) {
+    for message in trace.messages() {
         let of = |node: NodeId| {
             let pid = trace.nodes.get(node).and_then(|node| node.pid).expect("a traced process");
             pids.iter().position(|pids| pids.contains(&pid)).expect("one of ours")

@@ -42,7 +42,7 @@ fn host_of_node(trace: &MessageTrace, node: NodeId) -> &str {
 }
 
 fn joined_messages(trace: &MessageTrace) -> impl Iterator<Item = Message> {
-    (0..trace.len()).map(|row| trace.message(row))
+    trace.messages()
 }
 
 fn addresses_of(trace: &MessageTrace, message: &Message) -> Option<(SocketAddr, SocketAddr)> {
