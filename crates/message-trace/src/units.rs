@@ -76,18 +76,23 @@ pub fn format_expected(number: f64) -> String {
     }
 }
 
-/// Formats a share from 0 to 1 in per cent with one decimal; the smallest are `<0.1%`.
+/// Formats a share from 0 to 1 in per cent with one decimal; the smallest are `<0.1%`. The sum of
+/// no shares is -0 in Rust, which prints as 0 here.
 pub fn format_percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         "<0.1%".to_owned()
     } else {
-        format!("{:.1}%", share * 100.0)
+        format!("{:.1}%", share * 100.0 + 0.0)
     }
 }
 
 /// Formats a share from 0 to 1 in whole per cent; the smallest are `<1%`.
 pub fn format_whole_percent(share: f64) -> String {
-    if share > 0.0 && share < 0.005 { "<1%".to_owned() } else { format!("{:.0}%", share * 100.0) }
+    if share > 0.0 && share < 0.005 {
+        "<1%".to_owned()
+    } else {
+        format!("{:.0}%", share * 100.0 + 0.0)
+    }
 }
 
 /// Formats a count with its noun: "1 host", "2 hosts".
@@ -208,5 +213,12 @@ mod tests {
             (shorten_middle("short", 1, '…').as_str(), shorten_middle("short", 0, '…').as_str()),
             ("…", "")
         );
+    }
+
+    #[test]
+    fn the_sum_of_no_shares_has_no_sign() {
+        let none: f64 = std::iter::empty::<f64>().sum();
+        assert!(none.is_sign_negative());
+        assert_eq!([format_percent(none), format_whole_percent(none)], ["0.0%", "0%"]);
     }
 }

@@ -17,7 +17,7 @@ use super::shapes::{ShapeId, Shapes};
 use super::sizes::SizeEvidence;
 use super::threads::ThreadEvidence;
 use super::trigger::Trigger;
-use crate::tuning::auto::model::fit::{ANY_SHAPE, CROWDED, LEAST_PROBABILITY, SLOTS};
+use crate::tuning::auto::model::fit::{ANY_SHAPE, CROWDED, MIN_PROBABILITY, SLOTS};
 
 /// The delay after which calls of a kind are made.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl ServiceModel {
         }
         let mixed = |seen: f64, any: f64| {
             let seen = (1.0 - ANY_SHAPE) * seen.max(0.0) / total;
-            (seen + ANY_SHAPE * any.min(1.0)).max(LEAST_PROBABILITY).ln()
+            (seen + ANY_SHAPE * any.min(1.0)).max(MIN_PROBABILITY).ln()
         };
         let found = [mixed(least, any_least), mixed(just, any_just)];
         self.memo.shapes.insert((kind, shape), found);

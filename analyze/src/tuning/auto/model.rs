@@ -46,7 +46,7 @@ pub(crate) mod fit {
     pub(crate) const ANY_SHAPE: f64 = 0.05;
     /// Least probability of a shape: so small that it never limits the cost of a further call, and
     /// large enough to have a logarithm.
-    pub(crate) const LEAST_PROBABILITY: f64 = 1e-280;
+    pub(crate) const MIN_PROBABILITY: f64 = 1e-280;
     /// Weight of the order of calls relative to the set of calls. docs/decisions/0401 has the worth
     /// of the order.
     pub(crate) const ORDER_WEIGHT: f64 = 0.75;

@@ -20,7 +20,7 @@ enum Step {
     Asks(usize, usize),
 }
 
-/// Lines of strace for a server and clients, none of which is started by another: the thread and
+/// Lines of strace for a server and clients, which do not start each other: the thread and
 /// the line of each call, 10 us apart.
 struct Run {
     lines: Vec<(u32, String)>,

@@ -125,9 +125,10 @@ fn parse_id(name: &str, value: &ParsedValue<'_>) -> Result<i32, WrongValue> {
         return Ok(number);
     }
     let why = format!("is not a number, as the column '{name}' must have");
-    Err(WrongValue::new(
-        "id that is not a number",
-        format!("{:?}", value.as_value()).as_bytes(),
-        &why,
-    ))
+    let found = match value.as_value() {
+        AttributeValue::Int(number) => number.to_string(),
+        AttributeValue::Real(number) => number.to_string(),
+        AttributeValue::Text(text) => text.to_owned(),
+    };
+    Err(WrongValue::new("id that is not a number", found.as_bytes(), &why))
 }
