@@ -7,7 +7,7 @@
 use message_trace::PathError;
 use out_of_core::{MemoryPool, SpillableVec};
 
-use crate::sentinels::NONE;
+use crate::indices::OptionalIndex;
 
 /// Sorted times, by their indices. There may be more than memory holds, so they are read from one
 /// end to the other.
@@ -34,7 +34,7 @@ impl<T: TimeSequence> TimeSequence for SelectedTimes<'_, T> {
     }
 }
 
-/// Returns for each receive the index of its send; [`NONE`] if it got a second copy, or a datagram
+/// Returns for each receive the index of its send; none if it got a second copy, or a datagram
 /// without a recorded send. Both are sorted by time.
 ///
 /// If both are by one clock, no datagram is received before it was sent, and the pairs are those
@@ -47,19 +47,19 @@ pub(crate) fn match_fifo(
     sends: &impl TimeSequence,
     receives: &impl TimeSequence,
     apart: Option<i64>,
-) -> Result<SpillableVec<u32>, PathError> {
+) -> Result<SpillableVec<OptionalIndex<u32>>, PathError> {
     let mut matched = match_fifo_within(pool, sends, receives, apart.map(|_| 0))?;
-    if apart.is_none_or(|apart| apart == 0) || !matched.iter().any(|send| *send == NONE) {
+    if apart.is_none_or(|apart| apart == 0) || !matched.iter().any(|send| send.get().is_none()) {
         return Ok(matched);
     }
-    let open = (0..).zip(matched.iter()).filter(|(_, send)| **send == NONE);
+    let open = (0..).zip(matched.iter()).filter(|(_, send)| send.get().is_none());
     let late = SpillableVec::collect(pool, open.map(|(receive, _)| receive))?;
     let left = {
         // The sends that arrived are sorted as well.
-        let mut arrived = matched.iter().filter(|send| **send != NONE).peekable();
+        let mut arrived = matched.iter().filter_map(|send| send.get()).peekable();
         SpillableVec::collect(
             pool,
-            (0..sends.len() as u32).filter(|send| arrived.next_if_eq(&send).is_none()),
+            (0..sends.len() as u32).filter(|send| arrived.next_if_eq(send).is_none()),
         )?
     };
     let [to, from] = [&left, &late];
@@ -70,7 +70,8 @@ pub(crate) fn match_fifo(
         apart,
     )?;
     for (receive, send) in late.iter().zip(again.iter()) {
-        matched[*receive as usize] = left.get(*send as usize).copied().unwrap_or(NONE);
+        let send = send.get().and_then(|send| left.get(send as usize).copied());
+        matched[*receive as usize] = send.into();
     }
     Ok(matched)
 }
@@ -82,7 +83,7 @@ fn match_fifo_within(
     sends: &impl TimeSequence,
     receives: &impl TimeSequence,
     apart: Option<i64>,
-) -> Result<SpillableVec<u32>, PathError> {
+) -> Result<SpillableVec<OptionalIndex<u32>>, PathError> {
     let possible =
         |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
     // From the end: each receive takes the latest remaining send. That leaves the most to earlier
@@ -105,7 +106,7 @@ fn match_fifo_within(
     let mut arrived = arrived.iter().rev().copied().peekable();
     let got = |receive| {
         let time = receives.time(receive);
-        arrived.next_if(|send| possible(sends.time(*send as usize), time)).unwrap_or(NONE)
+        arrived.next_if(|send| possible(sends.time(*send as usize), time)).into()
     };
     SpillableVec::collect(pool, (0..receives.len()).map(got))
 }
@@ -140,7 +141,7 @@ mod tests {
     fn match_in_order(sends: &[i64], receives: &[i64], apart: Option<i64>) -> Vec<Option<u32>> {
         let [sends, receives] = [sends, receives].map(<[i64]>::to_vec);
         let matched = super::match_fifo(&MemoryPool::default(), &sends, &receives, apart).unwrap();
-        matched.iter().map(|send| Some(*send).filter(|send| *send != NONE)).collect()
+        matched.iter().map(|send| send.get()).collect()
     }
 
     #[test]

@@ -21,7 +21,6 @@ use crate::datagrams::sides::{
     find_run_end,
 };
 use crate::datagrams::translations::DatagramTranslations;
-use crate::sentinels::NONE;
 use crate::sockets::routing::DatagramRouting;
 use crate::tuning::{MAX_COMPARED, MAX_PAIRS_OF_A_CONTENT};
 
@@ -252,9 +251,10 @@ impl PassMatcher<'_> {
             (SideTimes(&sides[0], sends.clone()), SideTimes(&sides[1], receives.clone()));
         let matched = match_fifo(self.pool, &to, &from, clocks)?;
         let (mut count, mut total) = (0usize, 0i128);
-        for (receive, send) in matched.iter().enumerate().filter(|(_, send)| **send != NONE) {
+        for (receive, send) in matched.iter().enumerate() {
+            let Some(send) = send.get() else { continue };
             count += 1;
-            total += i128::from(from.time(receive)) - i128::from(to.time(*send as usize));
+            total += i128::from(from.time(receive)) - i128::from(to.time(send as usize));
         }
         let mean = total.checked_div(count as i128).filter(|_| clocks.is_some());
         Ok((sends.len() + receives.len() - 2 * count, mean.map_or(i64::MAX, |mean| mean as i64)))
@@ -292,7 +292,7 @@ impl PassMatcher<'_> {
             match_fifo(self.pool, &to, &SelectedTimes { of: &from, places: &open_receives }, apart)?
         };
         for (receive, send) in open_receives.iter().zip(matched.iter()) {
-            if let Some(send) = open_sends.get(*send as usize) {
+            if let Some(send) = send.get().and_then(|send| open_sends.get(send as usize)) {
                 let send = &mut to[sends.start + *send as usize];
                 let receive = &mut from[receives.start + *receive as usize];
                 (send.done, receive.done) = (true, true);
