@@ -5,6 +5,7 @@ use message_trace::ImportedTrace;
 
 use crate::error::Error;
 use crate::host_clocks::facts;
+use crate::indices::OptionalIndex;
 use crate::logs::capture::Capture;
 use crate::pipeline::run::PipelineRun;
 use crate::reconciliation::Reconciliation;
@@ -19,13 +20,14 @@ pub(crate) struct HostClocks {
     pub(crate) facts: Vec<HostFacts>,
     pub(crate) samples: ClockSamples,
     /// The host of each node with a clock of its own.
-    pub(crate) host_of: Vec<u32>,
+    pub(crate) host_of: Vec<OptionalIndex<u32>>,
 }
 
 impl HostClocks {
     /// Facts from the logs, with the samples of their messages.
     pub(crate) fn from_capture(capture: &Capture, samples: ClockSamples) -> HostClocks {
-        let host_of = capture.processes.iter().map(|process| process.host).collect();
+        let host_of =
+            capture.processes.iter().map(|process| OptionalIndex::some(process.host)).collect();
         HostClocks { facts: facts::facts_of_hosts(capture), samples, host_of }
     }
 }

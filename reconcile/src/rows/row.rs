@@ -222,14 +222,14 @@ impl MessageRow {
 /// Conversion from the times of each node's own clock to the common clock.
 pub(crate) struct CommonClock<'a> {
     pub(crate) clocks: &'a ClockModel,
-    /// The host of each traced node.
-    pub(crate) hosts: &'a [u32],
+    /// The host of each node; none for nodes with times that are already on the common clock.
+    pub(crate) hosts: &'a [OptionalIndex<u32>],
 }
 
 impl CommonClock<'_> {
     fn time_of_node(&self, node: Option<NodeId>, time: i64) -> i64 {
-        match node.and_then(|node| self.hosts.get(node.index())) {
-            Some(host) => self.clocks.common_time(*host as usize, time),
+        match node.and_then(|node| self.hosts.get(node.index())?.get()) {
+            Some(host) => self.clocks.common_time(host as usize, time),
             None => time,
         }
     }

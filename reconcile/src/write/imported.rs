@@ -12,10 +12,11 @@ use message_trace::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::host_clocks::facts;
+use crate::indices::OptionalIndex;
 use crate::reconciliation::{Reconciliation, add_count};
 use crate::rows::imported_row::ImportedRow;
 use crate::rows::row::{MessageRow, MessageSlot, SlotEnd};
-use crate::sentinels::{NIL, NONE};
+use crate::sentinels::NIL;
 use crate::unmatched_cause::UnmatchedCause;
 use crate::write::call_ids::CallIdFile;
 use crate::write::entity_tables::EntityTables;
@@ -37,18 +38,21 @@ pub(crate) fn sample_imports(
         hosts.iter().enumerate().map(|(place, host)| (host.name.clone(), place as u32)).collect();
     for import in imports {
         let nodes = NodeList::read(import.nodes_path())?;
-        let mut host_of: Vec<u32> = vec![NONE; nodes.len()];
+        let mut host_of: Vec<Option<u32>> = vec![None; nodes.len()];
         let mut host = |node: NodeId, time: i64| {
             let place = host_of.get_mut(node.index())?;
-            if *place == NONE {
-                let name = &nodes.get(node)?.host;
-                *place = *known.entry(name.clone()).or_insert_with(|| {
-                    hosts.push(HostFacts { name: name.clone(), ..HostFacts::default() });
-                    (hosts.len() - 1) as u32
-                });
-            }
-            facts::note_reading(hosts.get_mut(*place as usize)?, time);
-            Some((*place, time))
+            let place = match *place {
+                Some(place) => place,
+                None => {
+                    let name = &nodes.get(node)?.host;
+                    *place.insert(*known.entry(name.clone()).or_insert_with(|| {
+                        hosts.push(HostFacts { name: name.clone(), ..HostFacts::default() });
+                        (hosts.len() - 1) as u32
+                    }))
+                }
+            };
+            facts::note_reading(hosts.get_mut(place as usize)?, time);
+            Some((place, time))
         };
         for_each_message(import, &nodes, progress, |trace, id| {
             let m = trace.message(id);
@@ -104,8 +108,8 @@ fn for_each_message(
 /// State of the imports' nodes while their messages join the others.
 pub(crate) struct ImportJoiner<'a, 'b> {
     pub(crate) output: &'a mut EntityTables<'b>,
-    /// The host of each node; [`NONE`] for nodes with times that are already on the common clock.
-    pub(crate) hosts: &'a mut Vec<u32>,
+    /// The host of each node; none for nodes with times that are already on the common clock.
+    pub(crate) hosts: &'a mut Vec<OptionalIndex<u32>>,
     pub(crate) host_names: &'a [HostFacts],
     pub(crate) calls: &'a mut CallIdFile,
     pub(crate) outcome: &'a mut Reconciliation,
@@ -133,7 +137,7 @@ impl ImportJoiner<'_, '_> {
             known.entry(node).or_insert(NodeId::from_index(id));
         }
         drop(again);
-        self.hosts.resize(self.output.node_count(), NONE);
+        self.hosts.resize(self.output.node_count(), OptionalIndex::NONE);
         let places = self
             .host_names
             .iter()
@@ -147,9 +151,9 @@ impl ImportJoiner<'_, '_> {
                 let id = *known
                     .entry(node.clone())
                     .or_insert_with(|| self.output.add_imported_node(node.clone()));
-                self.hosts.resize(self.output.node_count(), NONE);
+                self.hosts.resize(self.output.node_count(), OptionalIndex::NONE);
                 if let Some(host) = self.hosts.get_mut(id.index()) {
-                    *host = places.get(node.host.as_str()).copied().unwrap_or(NONE);
+                    *host = places.get(node.host.as_str()).copied().into();
                 }
                 nodes.push(id);
             }
