@@ -5,7 +5,6 @@ use socket_log::LogClock;
 use socket_log::encode::{FlowOrigin, FlowRole};
 
 use crate::indices::{LogFlowIndex, OptionalIndex, ProcessIndex};
-use crate::sentinels::NONE;
 use crate::socket_names::SocketNameId;
 
 /// A flow of a log: one process's view of one kernel socket. Times are the log's ticks while it is
@@ -20,8 +19,8 @@ pub(crate) struct LogFlow {
     /// Origin of the flow in the process; `None` if the record is missing.
     pub(crate) origin: Option<FlowOrigin>,
     /// The machine of the socket. While logs are being read the number of its network namespace, in
-    /// the log and then among all, or [`NONE`] if unknown.
-    pub(crate) machine: u32,
+    /// the log and then among all; none if unknown.
+    pub(crate) machine: OptionalIndex<u32>,
     /// The kernel's number of the socket; 0 if unknown.
     pub(crate) cookie: u64,
     pub(crate) opened: i64,
@@ -123,7 +122,7 @@ impl LogFlow {
             number,
             kind: None,
             origin: None,
-            machine: NONE,
+            machine: OptionalIndex::NONE,
             cookie: 0,
             opened: ticks,
             last_closed: i64::MIN,

@@ -17,7 +17,6 @@ use crate::logs::lookup::LoggedLookup;
 use crate::logs::positions::StreamPositions;
 use crate::logs::program_gaps::{self, UnloggedProgram};
 use crate::reconciliation::{Reconciliation, add_count};
-use crate::sentinels::NONE;
 use crate::socket_names::SocketNameInterner;
 use crate::uncaptured;
 
@@ -298,16 +297,17 @@ impl IndexReader {
         Ok(())
     }
 
-    /// The index of a network namespace in this log, which has few; [`NONE`] if unknown.
-    fn namespace_place(&mut self, namespace: u64) -> u32 {
+    /// The index of a network namespace in this log, which has few; none if unknown.
+    fn namespace_place(&mut self, namespace: u64) -> OptionalIndex<u32> {
         if namespace == 0 {
-            return NONE;
+            return OptionalIndex::NONE;
         }
         let place = self.namespaces.iter().rposition(|other| *other == namespace);
-        place.unwrap_or_else(|| {
+        let place = place.unwrap_or_else(|| {
             self.namespaces.push(namespace);
             self.namespaces.len() - 1
-        }) as u32
+        });
+        OptionalIndex::some(place as u32)
     }
 
     fn flow_place(&mut self, number: u32, ticks: u64) -> Result<LogFlowIndex, PathError> {

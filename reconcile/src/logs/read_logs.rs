@@ -20,7 +20,6 @@ use crate::logs::program::ProgramDescription;
 use crate::logs::program_gaps::{self, LogGap};
 use crate::logs::{ancestors, program_names, steady};
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add_count};
-use crate::sentinels::NONE;
 use crate::socket_names::{NO_NAME, SocketNameId};
 use crate::tuning::DAMAGED_PLACES_SHOWN;
 
@@ -193,14 +192,16 @@ impl CaptureBuilder {
             peer: name(naming.peer),
             ..*naming
         }))?;
-        capture.flows.extend(flows.iter().map(|flow| LogFlow {
-            process: place,
-            pair: flow.pair.get().map(|pair| pair.after(first)).into(),
-            machine: match namespaces.get(flow.machine as usize) {
-                Some(namespace) => self.namespaces.intern_namespace(&home, *namespace, flow.origin),
-                None => NONE,
-            },
-            ..*flow
+        capture.flows.extend(flows.iter().map(|flow| {
+            let namespace = flow.machine.get().and_then(|number| namespaces.get(number as usize));
+            let number = namespace
+                .map(|namespace| self.namespaces.intern_namespace(&home, *namespace, flow.origin));
+            LogFlow {
+                process: place,
+                pair: flow.pair.get().map(|pair| pair.after(first)).into(),
+                machine: number.into(),
+                ..*flow
+            }
         }))?;
         capture.logs.push(LogFile {
             path: path.to_owned(),
@@ -241,9 +242,10 @@ impl CaptureBuilder {
         let of_namespaces = namespaces.assign_machines(machines.machine_count());
         let Capture { flows, processes, .. } = &mut capture;
         flows.for_each_mut(0..flows.len(), |flow| {
-            let of_process =
-                processes.get(flow.process.index()).map_or(NONE, |process| process.machine);
-            flow.machine = of_namespaces.get(flow.machine as usize).copied().unwrap_or(of_process);
+            let namespace = flow.machine.get();
+            let of_namespace = namespace.and_then(|number| of_namespaces.get(number as usize));
+            let of_process = || processes.get(flow.process.index()).map(|process| process.machine);
+            flow.machine = of_namespace.copied().or_else(of_process).into();
         });
         capture.hosts = machines.into_hosts();
         capture

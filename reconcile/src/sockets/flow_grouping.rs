@@ -139,7 +139,7 @@ impl FlowGroups {
                     let number = places_of_ids.len() as u32;
                     let place_of_id = [process.kernel, process.host, process.source];
                     let number = *places_of_ids.entry(place_of_id).or_insert(number);
-                    by_cookie.push((flow.cookie, number, 0, place))?;
+                    by_cookie.push((flow.cookie, number, OptionalIndex::NONE, place))?;
                 }
                 Some(_) => {}
             }
@@ -150,7 +150,9 @@ impl FlowGroups {
         let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
         if apart.contains(&true) {
             let counted = |row: &mut FlowGroupRow| {
-                row.2 = if apart[row.1 as usize] { flows[row.3.index()].machine } else { 0 };
+                if apart[row.1 as usize] {
+                    row.2 = flows[row.3.index()].machine;
+                }
             };
             by_cookie.for_each_mut(0..by_cookie.len(), counted);
             by_cookie.sort_by_key(|row| *row)?;
@@ -182,7 +184,7 @@ impl FlowGroups {
 
 /// A flow with the key of its socket: the kernel's number, its scope by index, and the machine if
 /// it matters; and the flow's index.
-type FlowGroupRow = (u64, u32, u32, LogFlowIndex);
+type FlowGroupRow = (u64, u32, OptionalIndex<u32>, LogFlowIndex);
 
 /// Whether each scope counts per network namespace, because the same number was given on several
 /// machines: older kernels count so. With other kernels, a socket that seems to be on several
@@ -194,7 +196,7 @@ fn counted_apart(
     places: usize,
 ) -> Vec<bool> {
     let mut apart = vec![false; places];
-    let mut before: Option<(u64, u32, u32)> = None;
+    let mut before: Option<(u64, u32, OptionalIndex<u32>)> = None;
     for (cookie, number, _, place) in by_cookie.iter().copied() {
         let flow = &flows[place.index()];
         if flow.is_found() {
@@ -233,8 +235,10 @@ fn build_socket(
     let user = users.map(|flow| (flow.last_call, flow.process)).max();
     let of_maker = &capture.processes[maker.index()];
     // A process that has it from another one may be on another machine.
-    let machine =
-        of_group().find(|flow| !flow.is_found()).or(of_group().next()).map(|flow| flow.machine);
+    let machine = of_group()
+        .find(|flow| !flow.is_found())
+        .or(of_group().next())
+        .and_then(|flow| flow.machine.get());
     let mut this = KernelSocket {
         host: of_maker.host,
         kernel: of_maker.kernel,
