@@ -11,6 +11,7 @@ mod indices;
 mod internal;
 mod logs;
 mod operations;
+mod optional_time;
 mod options;
 mod partitioning;
 mod pipeline;

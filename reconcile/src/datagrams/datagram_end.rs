@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::{CallSpan, DatagramCall, FlowMessage};
 use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
-use crate::sentinels::NIL;
+use crate::optional_time::OptionalTime;
 use crate::socket_names::SocketNameId;
 use crate::unmatched_cause::UnmatchedCause;
 
@@ -26,8 +26,8 @@ pub(crate) enum DatagramEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct DatagramMessage {
-    /// Times when the datagram was sent and received, in nanoseconds; [`NIL`] if not seen.
-    pub(crate) times: [i64; 2],
+    /// Times when the datagram was sent and received, in nanoseconds; none if not seen.
+    pub(crate) times: [OptionalTime; 2],
     /// The sockets at both ends, as far as traced. One is.
     pub(crate) sockets: [OptionalIndex<SocketIndex>; 2],
     /// For each end its name in the view of the other or, if the end was recorded, the name of its
@@ -59,7 +59,7 @@ impl DatagramMessage {
         copy: bool,
     ) -> DatagramMessage {
         DatagramMessage {
-            times: [sent.time, received.time],
+            times: [sent.time, received.time].map(OptionalTime::some),
             sockets: [sent.socket, received.socket].map(OptionalIndex::some),
             names: [sent.peer, received.peer],
             processes: [sent.process, received.process].map(OptionalIndex::some),
@@ -79,7 +79,7 @@ impl DatagramMessage {
     ) -> DatagramMessage {
         let flags = CAUSES.iter().position(|one| *one == cause).unwrap_or(1) as u32;
         DatagramMessage {
-            times: [sent.time, NIL],
+            times: [OptionalTime::some(sent.time), OptionalTime::NONE],
             sockets: [OptionalIndex::some(sent.socket), to.into()],
             names: [sent.peer, sent.peer],
             processes: [OptionalIndex::some(sent.process), OptionalIndex::NONE],
@@ -93,7 +93,7 @@ impl DatagramMessage {
     /// Message of a receive without a recorded send.
     pub(crate) fn from_received(received: &DatagramCall) -> DatagramMessage {
         DatagramMessage {
-            times: [NIL, received.time],
+            times: [OptionalTime::NONE, OptionalTime::some(received.time)],
             sockets: [OptionalIndex::NONE, OptionalIndex::some(received.socket)],
             names: [received.peer, received.peer],
             processes: [OptionalIndex::NONE, OptionalIndex::some(received.process)],
@@ -131,12 +131,13 @@ impl DatagramMessage {
 
     /// Time when the message was first seen.
     pub(crate) fn first_time(&self) -> i64 {
-        if self.times[0] == NIL { self.times[1] } else { self.times[0] }
+        let [sent, received] = self.times.map(OptionalTime::get);
+        sent.or(received).unwrap_or(i64::MIN)
     }
 
     /// Whether this is the only message of a datagram that both ends saw.
     pub(crate) fn is_pair(&self) -> bool {
-        self.times[0] != NIL && self.times[1] != NIL && self.flags & COPY == 0
+        self.times.iter().all(|time| time.is_some()) && self.flags & COPY == 0
     }
 
     /// Reason why an end is missing.
@@ -152,8 +153,8 @@ impl DatagramMessage {
     /// Converts the message to a flow message.
     pub(crate) fn to_flow_message(&self) -> FlowMessage {
         let [sent, received] = [0, 1].map(|side| {
-            let process = self.process_at(side).filter(|_| self.times[side] != NIL);
-            process.map(|process| CallSpan::from_call(self.times[side], process, self.tids[side]))
+            let (process, time) = self.process_at(side).zip(self.times[side].get())?;
+            Some(CallSpan::from_call(time, process, self.tids[side]))
         });
         FlowMessage {
             sent,

@@ -17,11 +17,11 @@ use crate::datagrams::fifo_matching;
 use crate::datagrams::peer_names::PeerViews;
 use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
 use crate::internal::{FlowCallers, FlowScope, InternalTreatment};
+use crate::optional_time::OptionalTime;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add_count};
 use crate::rows::row::MessageRow;
 use crate::rows::row_sink::RowSink;
-use crate::sentinels::NIL;
 use crate::socket_names::SocketNameId;
 
 /// A flow of datagrams that is in the trace.
@@ -217,7 +217,7 @@ impl<'a> FlowMaker<'a> {
 /// The name of one end of a message: its own towards its peer if the end was recorded, otherwise
 /// the name that its peer uses.
 fn name_of_end(views: &PeerViews, message: &DatagramMessage, side: usize) -> SocketNameId {
-    match message.sockets[side].get().filter(|_| message.times[side] != NIL) {
+    match message.sockets[side].get().filter(|_| message.times[side].is_some()) {
         Some(socket) => views.own_name(socket, message.names[side]),
         None => message.names[side],
     }
@@ -255,10 +255,10 @@ impl<'a> FlowFacts<'a> {
                 None => self.callers.add_unknown(),
             }
         }
-        if !message.is_pair() {
+        let times = message.times.map(OptionalTime::get);
+        let ([Some(sent), Some(received)], true) = (times, message.is_pair()) else {
             return Ok(());
-        }
-        let [sent, received] = message.times;
+        };
         self.arrivals[usize::from(message.sockets != self.sockets)]
             .push(DatagramArrival { received, sent })
     }
@@ -306,7 +306,7 @@ impl KeyedRecord for DatagramArrival {
 
 /// By flow and time, and then by all other fields, so that the order of input does not matter.
 type DatagramMessageKey =
-    ([DatagramEnd; 2], i64, [DatagramEnd; 2], i64, [u32; 2], DatagramMessageRest);
+    ([DatagramEnd; 2], i64, [DatagramEnd; 2], OptionalTime, [u32; 2], DatagramMessageRest);
 /// Names, bytes, threads, processes and flags.
 type DatagramMessageRest =
     ([SocketNameId; 2], u32, [i32; 2], [OptionalIndex<ProcessIndex>; 2], u32);

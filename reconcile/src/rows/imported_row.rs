@@ -3,17 +3,17 @@
 use message_trace::Message;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use crate::optional_time::OptionalTime;
 use crate::rows::row::{CommonClock, MessageRow, MessageSlot, RowKey};
-use crate::sentinels::NIL;
 
 /// An imported message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct ImportedRow {
     pub(crate) row: MessageRow,
-    /// `send_ts` and `recv_ts` of the import; [`NIL`] if the host's own time is to be converted to
-    /// the common clock.
-    pub(crate) common: [i64; 2],
+    /// `send_ts` and `recv_ts` of the import; none if the host's own time is to be converted to the
+    /// common clock.
+    pub(crate) common: [OptionalTime; 2],
     /// Position of the message's call id among the `CallIds`; 0 if it has no call id.
     pub(crate) call: u64,
 }
@@ -22,12 +22,12 @@ impl ImportedRow {
     /// The sort key of the row. `slot` is the row's slot.
     pub(crate) fn row_key(&self, slot: &MessageSlot, common: &CommonClock) -> RowKey {
         let (time, rest) = self.row.row_key(slot, common);
-        match self.common {
-            [NIL, NIL] => (time, rest),
+        match self.common.map(OptionalTime::get) {
+            [None, None] => (time, rest),
             // A missing time is the host's own, and precedes the known time of the other end.
-            [NIL, _] if self.row.times[0] != NIL => (time, rest),
-            [NIL, received] => (received, rest),
-            [sent, _] => (sent, rest),
+            [None, _] if self.row.times[0].is_some() => (time, rest),
+            [None, Some(received)] => (received, rest),
+            [Some(sent), _] => (sent, rest),
         }
     }
 
@@ -40,7 +40,7 @@ impl ImportedRow {
     /// Converts the row to a message. `slot` is the row's slot.
     pub(crate) fn to_message(&self, slot: &MessageSlot, common: &CommonClock) -> Message {
         let message = self.row.to_message(slot, None, common);
-        let [sent, received] = self.common.map(|time| Some(time).filter(|time| *time != NIL));
+        let [sent, received] = self.common.map(OptionalTime::get);
         Message {
             send_ts: sent.or(message.send_ts),
             recv_ts: received.or(message.recv_ts),

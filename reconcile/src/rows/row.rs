@@ -11,16 +11,16 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::calls::{CallSpan, FlowMessage};
 use crate::connections::connection_setup::ConnectionSetup;
 use crate::indices::{ConnectionIndex, OptionalIndex};
+use crate::optional_time::OptionalTime;
 use crate::rows::message_span::{MessageSpan, place_of_call};
 use crate::rows::operation_start::OperationStart;
-use crate::sentinels::NIL;
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct MessageRow {
-    /// `send_first`, `send_last`, `recv_first`, `recv_last`, in nanoseconds; [`NIL`] if unknown.
-    pub(crate) times: [i64; 4],
+    /// `send_first`, `send_last`, `recv_first`, `recv_last`, in nanoseconds.
+    pub(crate) times: [OptionalTime; 4],
     pub(crate) bytes: i64,
     /// Index of its slot, with the data that it shares with others.
     pub(crate) slot: u32,
@@ -66,7 +66,11 @@ pub(crate) type RowKey = (i64, u64);
 impl MessageRow {
     /// Row of a message of `slot` in that direction.
     pub(crate) fn from_message(message: &FlowMessage, slot: u32, direction: usize) -> MessageRow {
-        let times = |seen: Option<CallSpan>| seen.map_or([NIL; 2], |seen| [seen.first, seen.last]);
+        let times = |seen: Option<CallSpan>| {
+            seen.map_or([OptionalTime::NONE; 2], |seen| {
+                [seen.first, seen.last].map(OptionalTime::some)
+            })
+        };
         let ([send_first, send_last], [recv_first, recv_last]) =
             (times(message.sent), times(message.received));
         let sides = [message.sent, message.received];
@@ -99,9 +103,9 @@ impl MessageRow {
         number: u64,
     ) -> Option<OperationStart> {
         let time = [self.times[0], self.times[2]][side];
-        let is_recorded = self.parts_and_flags & BEGINS[side] != 0 && time != NIL;
+        let time = time.get().filter(|_| self.parts_and_flags & BEGINS[side] != 0)?;
         let direction = usize::from(self.parts_and_flags & BACKWARD != 0);
-        let by = self.nodes[side].get().filter(|_| is_recorded)?;
+        let by = self.nodes[side].get()?;
         let place =
             OperationStart::operation_place(slot.protocol, self.connection(), direction, by);
         Some(OperationStart::new(place, side, time, number))
@@ -118,13 +122,18 @@ impl MessageRow {
         let [first, last] = [[self.times[0], self.times[1]], [self.times[2], self.times[3]]][side];
         let direction = usize::from(self.parts_and_flags & BACKWARD != 0);
         let call = (side, self.bytes as u64);
-        let by = self.nodes[side].get().filter(|_| first != NIL)?;
+        let (first, last) = first.get().zip(last.get())?;
+        let by = self.nodes[side].get()?;
         let place = place_of_call(slot.protocol, self.connection(), direction, by, call);
         Some(MessageSpan { place, first, last, number })
     }
 
     /// Row of a message of `slot` in that direction between the slot's nodes, without bytes.
-    pub(crate) fn between_times(times: [i64; 4], slot: u32, direction: usize) -> MessageRow {
+    pub(crate) fn between_times(
+        times: [OptionalTime; 4],
+        slot: u32,
+        direction: usize,
+    ) -> MessageRow {
         let parts_and_flags = 1 | if direction == 0 { 0 } else { BACKWARD };
         MessageRow {
             times,
@@ -154,8 +163,7 @@ impl MessageRow {
     ) -> MessageRow {
         let backward = if m.direction == 0 { 0 } else { BACKWARD };
         MessageRow {
-            times: [m.send_first, m.send_last, m.recv_first, m.recv_last]
-                .map(|time| time.unwrap_or(NIL)),
+            times: [m.send_first, m.send_last, m.recv_first, m.recv_last].map(OptionalTime::from),
             bytes: m.bytes,
             slot,
             nodes,
@@ -165,14 +173,14 @@ impl MessageRow {
     }
 
     /// `send_ts` or `recv_ts` (side 0 or 1).
-    fn common_time(&self, side: usize, time: i64, common: &CommonClock) -> Option<i64> {
-        (time != NIL).then(|| common.time_of_node(self.nodes[side].get(), time))
+    fn common_time(&self, side: usize, time: OptionalTime, common: &CommonClock) -> Option<i64> {
+        Some(common.time_of_node(self.nodes[side].get(), time.get()?))
     }
 
-    /// The sort key of the row. `slot` is the row's slot.
+    /// The sort key of the row; rows without a time are first. `slot` is the row's slot.
     pub(crate) fn row_key(&self, slot: &MessageSlot, common: &CommonClock) -> RowKey {
         let sent = self.common_time(0, self.times[0], common);
-        let time = sent.or_else(|| self.common_time(1, self.times[3], common)).unwrap_or(NIL);
+        let time = sent.or_else(|| self.common_time(1, self.times[3], common)).unwrap_or(i64::MIN);
         (time, (slot.flow.number() as u64) << 1 | u64::from(self.parts_and_flags & BACKWARD != 0))
     }
 
@@ -186,7 +194,7 @@ impl MessageRow {
     ) -> Message {
         let backward = self.parts_and_flags & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
-        let own = |at: usize| Some(self.times[at]).filter(|time| *time != NIL);
+        let own = |at: usize| self.times[at].get();
         let thread = |side: usize| Some(self.tids[side]).filter(|tid| *tid != NO_THREAD);
         let end = |side: usize, place: SlotEnd| NodeEnd {
             node: self.nodes[side].get().unwrap_or(place.node),
@@ -210,8 +218,8 @@ impl MessageRow {
         slot: &MessageSlot,
         common: &CommonClock,
     ) -> Option<ConnectSpan> {
-        let sent = Some(self.times[0]).filter(|_| self.is_opening())?;
-        let own = self.common_time(0, sent, common)?.saturating_sub(sent);
+        let sent = self.times[0].get().filter(|_| self.is_opening())?;
+        let own = self.common_time(0, self.times[0], common)?.saturating_sub(sent);
         let accepting = Some(slot.ends[1].node);
         connecting.setup_of_message(sent, |accepted| {
             common.time_of_node(accepting, accepted).saturating_sub(own)

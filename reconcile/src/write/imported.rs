@@ -13,10 +13,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::host_clocks::facts;
 use crate::indices::OptionalIndex;
+use crate::optional_time::OptionalTime;
 use crate::reconciliation::{Reconciliation, add_count};
 use crate::rows::imported_row::ImportedRow;
 use crate::rows::row::{MessageRow, MessageSlot, SlotEnd};
-use crate::sentinels::NIL;
 use crate::unmatched_cause::UnmatchedCause;
 use crate::write::call_ids::CallIdFile;
 use crate::write::entity_tables::EntityTables;
@@ -193,7 +193,7 @@ impl ImportJoiner<'_, '_> {
                 self.count_message(&m);
                 let node = |id: NodeId| nodes.get(id.index()).copied().into();
                 let own = MessageRow::from_imported(&m, slot, [node(m.src), node(m.dst)]);
-                let common = [m.send_ts, m.recv_ts].map(|time| time.unwrap_or(NIL));
+                let common = [m.send_ts, m.recv_ts].map(OptionalTime::from);
                 row(ImportedRow { row: own, common, call })
             })?;
             add_count(&mut self.outcome.imported, &import.name, count);

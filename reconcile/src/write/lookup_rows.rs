@@ -6,9 +6,9 @@ use socket_log::api::Api;
 
 use crate::indices::{OptionalIndex, ProcessIndex};
 use crate::logs::lookups::{LookupIndex, TimedLookup};
+use crate::optional_time::OptionalTime;
 use crate::rows::imported_row::ImportedRow;
 use crate::rows::row::{MessageRow, MessageSlot, NO_THREAD, SlotEnd};
-use crate::sentinels::NIL;
 use crate::write::entity_tables::EntityTables;
 
 /// Calls `row` with each of the two messages of each lookup, and returns their number. The calls of
@@ -35,12 +35,13 @@ pub(crate) fn for_each_lookup_row(
                 slot
             }
         };
-        let sent = [lookup.begin, lookup.begin, NIL, NIL];
-        let received = [NIL, NIL, lookup.end, lookup.end];
+        let [begin, end] = [lookup.begin, lookup.end].map(OptionalTime::some);
+        let sent = [begin, begin, OptionalTime::NONE, OptionalTime::NONE];
+        let received = [OptionalTime::NONE, OptionalTime::NONE, end, end];
         for (times, side) in [(sent, 0), (received, 1)] {
             row(ImportedRow {
                 row: lookup_message(lookup, times, side, slot),
-                common: [NIL; 2],
+                common: [OptionalTime::NONE; 2],
                 call: 0,
             })?;
         }
@@ -61,7 +62,12 @@ fn lookup_ends(
 }
 
 /// The request (`side` 0) or the answer of a lookup.
-fn lookup_message(lookup: &TimedLookup, times: [i64; 4], side: usize, slot: u32) -> MessageRow {
+fn lookup_message(
+    lookup: &TimedLookup,
+    times: [OptionalTime; 4],
+    side: usize,
+    slot: u32,
+) -> MessageRow {
     let mut row = MessageRow::between_times(times, slot, side);
     row.tids = [NO_THREAD; 2];
     row.nodes[side] = OptionalIndex::some(lookup.process.node());
