@@ -12,8 +12,9 @@ export default defineConfig({
           include: ["test/browser/**/*.test.ts"],
           globalSetup: "test/browser/pages.ts",
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
+          // These only end a browser that hangs: other tests may have the processors for minutes.
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
         },
       },
     ],

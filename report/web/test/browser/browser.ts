@@ -31,6 +31,7 @@ export async function open(
     offline: options.offline ?? false,
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(300_000);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());

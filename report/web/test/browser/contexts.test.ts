@@ -202,7 +202,7 @@ test("a page without requests has no such tab, and a link to it says so", async 
 
 /** Waits until the first of `selector` has a matching text. */
 async function expectText(page: Page, selector: string, text: RegExp): Promise<void> {
-  await page.locator(selector).filter({ hasText: text }).first().waitFor({ timeout: 20_000 });
+  await page.locator(selector).filter({ hasText: text }).first().waitFor();
 }
 
 /** A duration as the page shows it, in seconds. */

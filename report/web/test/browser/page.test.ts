@@ -284,7 +284,7 @@ test("patterns have the numbers that the terminal has", async () => {
 
 /** Waits until the first of `selector` has a matching text. */
 async function expectText(page: Page, selector: string, text: RegExp): Promise<void> {
-  await page.locator(selector).filter({ hasText: text }).first().waitFor({ timeout: 20_000 });
+  await page.locator(selector).filter({ hasText: text }).first().waitFor();
 }
 
 /** The number of non-empty pixels of a canvas. */
