@@ -2,7 +2,8 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::indices::{ProcessIndex, SocketIndex};
+use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
+use crate::socket_names::SocketNameId;
 
 /// One send or receive call on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +204,7 @@ pub(crate) struct DatagramCall {
     pub(crate) process: ProcessIndex,
     pub(crate) tid: i32,
     /// The peer that the call named, or the one that the socket is connected to.
-    pub(crate) peer: crate::socket_names::SocketNameId,
+    pub(crate) peer: OptionalIndex<SocketNameId>,
     pub(crate) socket: SocketIndex,
     pub(crate) flags: u32,
     /// Index of the datagram's operation plus one; 0 if no operation is known.

@@ -3,7 +3,7 @@
 //! There may be as many names as there are connections, so IP names take a few bytes in a table;
 //! others are rare.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use message_trace::{Endpoint, PathError};
@@ -12,13 +12,20 @@ use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Number of a name in a [`SocketNameInterner`], or [`NO_NAME`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable)]
+use crate::indices::{OptionalIndex, TableIndex};
+
+/// Number of a name in a [`SocketNameInterner`].
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, FromBytes, IntoBytes, Immutable,
+)]
 #[repr(transparent)]
 pub(crate) struct SocketNameId(u32);
 
-/// Id of an unknown name.
-pub(crate) const NO_NAME: SocketNameId = SocketNameId(u32::MAX);
+impl TableIndex for SocketNameId {
+    const NONE: SocketNameId = SocketNameId(u32::MAX);
+}
+
+const _: () = assert!(size_of::<OptionalIndex<SocketNameId>>() == size_of::<u32>());
 
 impl SocketNameId {
     /// The id of the name at this index.
@@ -29,17 +36,6 @@ impl SocketNameId {
     /// The index of the name.
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// Hashes like `u32`, a list in one write. A derived implementation would hash a list id by id.
-impl Hash for SocketNameId {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u32(self.0);
-    }
-
-    fn hash_slice<H: Hasher>(ids: &[SocketNameId], state: &mut H) {
-        state.write(ids.as_bytes());
     }
 }
 
@@ -151,8 +147,8 @@ impl SocketNameInterner {
     pub(crate) fn intern_some(
         &mut self,
         name: Option<SocketName>,
-    ) -> Result<SocketNameId, PathError> {
-        name.map_or(Ok(NO_NAME), |name| self.intern(name))
+    ) -> Result<OptionalIndex<SocketNameId>, PathError> {
+        Ok(name.map(|name| self.intern(name)).transpose()?.into())
     }
 
     /// Finds the id of a name or, if it is unknown, the free slot for it in `ids`.
@@ -220,25 +216,25 @@ impl SocketNameInterner {
         self.rows.len()
     }
 
-    /// Whether the id belongs to a name.
-    pub(crate) fn contains(&self, id: SocketNameId) -> bool {
-        id.index() < self.rows.len()
+    /// The address and port of the name, if it has them.
+    pub(crate) fn inet_address(&self, id: OptionalIndex<SocketNameId>) -> Option<SocketAddr> {
+        self.address_of_row(self.row_of_id(id.get()?)?)
     }
 
-    /// The address and port of the name, if it has them.
-    pub(crate) fn inet_address(&self, id: SocketNameId) -> Option<SocketAddr> {
-        self.address_of_row(self.row_of_id(id)?)
+    /// The id of the name, if the name has an address and port.
+    pub(crate) fn inet_name(&self, id: OptionalIndex<SocketNameId>) -> Option<SocketNameId> {
+        id.get().filter(|_| self.inet_address(id).is_some())
     }
 
     /// The name, if it is a unix socket's path or abstract name.
-    pub(crate) fn unix_name(&self, id: SocketNameId) -> Option<&SocketName> {
-        let name = self.other_name(self.row_of_id(id)?);
+    pub(crate) fn unix_name(&self, id: OptionalIndex<SocketNameId>) -> Option<&SocketName> {
+        let name = self.other_name(self.row_of_id(id.get()?)?);
         name.filter(|name| matches!(name, SocketName::Path(_) | SocketName::Abstract(_)))
     }
 
     /// Machine and port of a vsock name.
-    pub(crate) fn vsock_address(&self, id: SocketNameId) -> Option<(u32, u32)> {
-        match *self.other_name(self.row_of_id(id)?)? {
+    pub(crate) fn vsock_address(&self, id: OptionalIndex<SocketNameId>) -> Option<(u32, u32)> {
+        match *self.other_name(self.row_of_id(id.get()?)?)? {
             SocketName::Vsock { cid, port } => Some((cid, port)),
             _ => None,
         }
@@ -246,36 +242,41 @@ impl SocketNameInterner {
 
     /// A number for a unix socket's name in the scope in which it identifies the socket: the kernel
     /// for a path, the machine for an abstract name. Less than 2^62.
-    pub(crate) fn path_place(&self, id: SocketNameId, kernel: u32, machine: u32) -> Option<u64> {
+    pub(crate) fn path_place(
+        &self,
+        id: OptionalIndex<SocketNameId>,
+        kernel: u32,
+        machine: u32,
+    ) -> Option<u64> {
         let (kind, owner) = match self.unix_name(id)? {
             SocketName::Path(_) => (0, kernel),
             _ => (1, machine),
         };
-        Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id.0))
+        Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id.get()?.0))
     }
 
     /// Whether the name does not identify its machine: loopback addresses and unix names are local
-    /// to each machine.
-    pub(crate) fn is_of_its_machine(&self, id: SocketNameId) -> bool {
+    /// to each machine, and so is a socket without a known name.
+    pub(crate) fn is_of_its_machine(&self, id: OptionalIndex<SocketNameId>) -> bool {
         self.inet_address(id).is_none_or(|address| address.ip().is_loopback())
     }
 
     /// Whether the name belongs to a socket, so that it has an endpoint.
-    pub(crate) fn is_endpoint(&self, id: SocketNameId) -> bool {
-        let row = self.row_of_id(id);
+    pub(crate) fn is_endpoint(&self, id: OptionalIndex<SocketNameId>) -> bool {
+        let row = id.get().and_then(|id| self.row_of_id(id));
         row.is_some_and(|row| row.kind != NameKind::Other)
             || self.unix_name(id).is_some()
             || self.vsock_address(id).is_some()
     }
 
     /// The endpoint of that name; `None` if it is not the name of a socket.
-    pub(crate) fn to_endpoint(&self, id: SocketNameId) -> Option<Endpoint> {
+    pub(crate) fn to_endpoint(&self, id: OptionalIndex<SocketNameId>) -> Option<Endpoint> {
         if let Some(address) = self.inet_address(id) {
             return Some(Endpoint::Inet(address));
         }
         if self.vsock_address(id).is_some() {
             return self
-                .other_name(self.row_of_id(id)?)
+                .other_name(self.row_of_id(id.get()?)?)
                 .map(|name| Endpoint::Other(name.to_string()));
         }
         match self.unix_name(id)? {
@@ -335,17 +336,16 @@ mod tests {
                     SocketName::Inet(address) => Some(*address),
                     _ => None,
                 };
+                let id = OptionalIndex::some(id);
                 assert_eq!(names.inet_address(id), address);
+                assert_eq!(names.inet_name(id).is_some(), address.is_some());
                 let unix = matches!(name, SocketName::Path(_) | SocketName::Abstract(_));
                 assert_eq!(names.unix_name(id), Some(name).filter(|_| unix));
                 assert_eq!(names.is_endpoint(id), unix || address.is_some());
             }
             assert_eq!(names.find(&SocketName::Path("/none".to_owned())), None);
-            assert!(
-                names.inet_address(NO_NAME).is_none()
-                    && !names.contains(NO_NAME)
-                    && names.is_of_its_machine(NO_NAME)
-            );
+            let unknown = OptionalIndex::NONE;
+            assert!(names.inet_address(unknown).is_none() && names.is_of_its_machine(unknown));
         }
     }
 }

@@ -132,17 +132,18 @@ fn single_end(
     listening: &ListeningNames,
     capture: &Capture,
 ) -> Connection {
-    let cause = match capture.names.contains(socket.peer) {
-        false => UnmatchedCause::NoNames,
-        true if socket.protocol == TransportProtocol::Tcp && socket.peer == socket.local => {
+    let cause = match socket.peer.get() {
+        None => UnmatchedCause::NoNames,
+        Some(_) if socket.protocol == TransportProtocol::Tcp && socket.peer == socket.local => {
             UnmatchedCause::Itself
         }
-        true if socket.role == FlowRole::Connect
-            && listening.is_listening(capture, socket, socket.peer) =>
+        Some(_)
+            if socket.role == FlowRole::Connect
+                && listening.is_listening(capture, socket, socket.peer) =>
         {
             UnmatchedCause::NotAccepted
         }
-        true => UnmatchedCause::Untraced,
+        Some(_) => UnmatchedCause::Untraced,
     };
     let (connecting, accepting) = match socket_role(socket, listening, capture) {
         FlowRole::Accept => (OptionalIndex::NONE, OptionalIndex::some(place)),
@@ -191,17 +192,16 @@ fn pair_inet(
     let names = &capture.names;
     let mut ends: KeyedEnds<InetKey> = SpillableVec::new(&capture.pool);
     for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
-        let (local, peer, protocol) = (socket.local, socket.peer, socket.protocol);
+        let protocol = socket.protocol;
         if !matches!(protocol, TransportProtocol::Tcp | TransportProtocol::Sctp)
-            || local == peer
-            || names.inet_address(local).is_none()
+            || socket.local == socket.peer
+            || socket.role == FlowRole::Listen
         {
             continue;
         }
-        if names.inet_address(peer).is_none() || socket.role == FlowRole::Listen {
-            continue;
-        }
-        let machine = if names.is_of_its_machine(local) { socket.machine } else { u32::MAX };
+        let both = names.inet_name(socket.local).zip(names.inet_name(socket.peer));
+        let Some((local, peer)) = both else { continue };
+        let machine = if names.is_of_its_machine(socket.local) { socket.machine } else { u32::MAX };
         let key = (local.min(peer), local.max(peer), machine, protocol);
         ends.push((key, local > peer, place))?;
     }

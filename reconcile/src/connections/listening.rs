@@ -6,6 +6,7 @@ use out_of_core::SpillableVec;
 use rustc_hash::FxHashSet;
 use socket_log::encode::FlowRole;
 
+use crate::indices::OptionalIndex;
 use crate::logs::capture::Capture;
 use crate::socket_names::SocketNameId;
 use crate::sockets::addresses::MachineAddresses;
@@ -15,7 +16,7 @@ use crate::sockets::socket::KernelSocket;
 #[derive(Debug)]
 pub(crate) struct ListeningNames {
     /// The machine and the name of each listening socket with an address of its own.
-    names: FxHashSet<(u32, SocketNameId)>,
+    names: FxHashSet<(u32, OptionalIndex<SocketNameId>)>,
     /// Ports on all of a machine's addresses.
     ports: FxHashSet<(u32, u16)>,
     pub(crate) addresses: MachineAddresses,
@@ -52,7 +53,7 @@ impl ListeningNames {
         &self,
         capture: &Capture,
         socket: &KernelSocket,
-        name: SocketNameId,
+        name: OptionalIndex<SocketNameId>,
     ) -> bool {
         if self.names.contains(&(socket.machine, name)) {
             return true;

@@ -85,7 +85,7 @@ fn find_server_end<'a>(
         FlowRole::Accept => (1, socket.local, socket.peer_pid),
         _ => return None,
     };
-    Some((side, name, capture.names.unix_name(name)?, client))
+    Some((side, name.get()?, capture.names.unix_name(name)?, client))
 }
 
 /// Scope of a name: the kernel for a path, the network namespace for an abstract name.

@@ -17,7 +17,7 @@ pub(crate) enum DatagramEnd {
     Socket(SocketIndex),
     /// An untraced peer: its name in the view of the socket `of`.
     Untraced {
-        name: SocketNameId,
+        name: OptionalIndex<SocketNameId>,
         of: SocketIndex,
     },
 }
@@ -32,7 +32,7 @@ pub(crate) struct DatagramMessage {
     pub(crate) sockets: [OptionalIndex<SocketIndex>; 2],
     /// For each end its name in the view of the other or, if the end was recorded, the name of its
     /// peer.
-    pub(crate) names: [SocketNameId; 2],
+    pub(crate) names: [OptionalIndex<SocketNameId>; 2],
     /// Processes of the calls, if seen.
     pub(crate) processes: [OptionalIndex<ProcessIndex>; 2],
     pub(crate) tids: [i32; 2],

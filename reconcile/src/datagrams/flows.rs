@@ -41,7 +41,7 @@ pub(crate) struct DatagramSlot {
     /// The flow, by its index in the partition.
     pub(crate) flow: u32,
     /// The names of the flow's ends; for an untraced end the name by which the other knows it.
-    pub(crate) names: [SocketNameId; 2],
+    pub(crate) names: [OptionalIndex<SocketNameId>; 2],
 }
 
 /// The flows and slots of all partitions, and where each partition begins.
@@ -216,7 +216,11 @@ impl<'a> FlowMaker<'a> {
 
 /// The name of one end of a message: its own towards its peer if the end was recorded, otherwise
 /// the name that its peer uses.
-fn name_of_end(views: &PeerViews, message: &DatagramMessage, side: usize) -> SocketNameId {
+fn name_of_end(
+    views: &PeerViews,
+    message: &DatagramMessage,
+    side: usize,
+) -> OptionalIndex<SocketNameId> {
     match message.sockets[side].get().filter(|_| message.times[side].is_some()) {
         Some(socket) => views.own_name(socket, message.names[side]),
         None => message.names[side],
@@ -309,7 +313,7 @@ type DatagramMessageKey =
     ([DatagramEnd; 2], i64, [DatagramEnd; 2], OptionalTime, [u32; 2], DatagramMessageRest);
 /// Names, bytes, threads, processes and flags.
 type DatagramMessageRest =
-    ([SocketNameId; 2], u32, [i32; 2], [OptionalIndex<ProcessIndex>; 2], u32);
+    ([OptionalIndex<SocketNameId>; 2], u32, [i32; 2], [OptionalIndex<ProcessIndex>; 2], u32);
 
 impl KeyedRecord for DatagramMessage {
     type Key = DatagramMessageKey;

@@ -19,7 +19,6 @@ use crate::datagrams::translations::{
 };
 use crate::indices::SocketIndex;
 use crate::reconciliation::Reconciliation;
-use crate::socket_names::SocketNameId;
 use crate::sockets::routing::DatagramRouting;
 use crate::tuning::DATAGRAM_BLOCK;
 use crate::unmatched_cause::UnmatchedCause;
@@ -277,8 +276,8 @@ impl DatagramMatcher<'_, '_> {
                 samples.add_message(from_host, to_host, sent.time, received.time);
             }
             if !copy {
-                let name = |seen: SocketNameId| self.routing.capture.names.inet_address(seen);
-                matched.names.learn_names(sent, received, name, self.nameless);
+                let names = &self.routing.capture.names;
+                matched.names.learn_names(sent, received, names, self.nameless);
             }
             deal(DatagramMessage::from_pair(sent, received, copy))?;
         }

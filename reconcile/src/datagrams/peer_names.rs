@@ -12,10 +12,8 @@ use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 
 use crate::calls::DatagramCall;
-use crate::indices::SocketIndex;
-use crate::socket_names::{
-    NO_NAME, SocketNameId, SocketNameInterner, is_group_address, loopback_address,
-};
+use crate::indices::{OptionalIndex, SocketIndex};
+use crate::socket_names::{SocketNameId, SocketNameInterner, is_group_address, loopback_address};
 use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 use crate::tuning::MANY_SEEN_NAMES;
@@ -39,27 +37,27 @@ pub(crate) fn find_fallbacks(
     let mut all = FxHashMap::default();
     let sockets = SocketIndex::indices().zip(sockets.iter());
     for (place, socket) in sockets.filter(|(_, socket)| socket.protocol == TransportProtocol::Udp) {
-        let Some(own) = names.inet_address(socket.local).filter(|own| own.ip().is_unspecified())
-        else {
-            continue;
-        };
+        let own = names.inet_address(socket.local).filter(|own| own.ip().is_unspecified());
+        let Some((local, own)) = socket.local.get().zip(own) else { continue };
         let mut name = |ip| names.intern(SocketName::Inet(SocketAddr::new(ip, own.port())));
         let loopback = name(loopback_address(own.ip()))?;
-        let host =
-            addresses.only_address(socket.machine, own.ip()).map_or(Ok(socket.local), name)?;
+        let host = addresses.only_address(socket.machine, own.ip()).map_or(Ok(local), name)?;
         all.insert(place, FallbackNames { loopback, host });
     }
     Ok(all)
 }
 
+/// A socket and the name of its peer, if known.
+type SocketAndPeer = (SocketIndex, OptionalIndex<SocketNameId>);
+
 /// A name under which a peer saw a socket: the socket and the peer; the time when the name was
 /// used, by the clock of the end that used it; and the name.
-type SeenNameRow = ((SocketIndex, SocketNameId), (i64, SocketNameId));
+type SeenNameRow = (SocketAndPeer, (i64, SocketNameId));
 
 /// Names under which peers saw sockets, as learned by one part of the work: of several, the one
 /// used first.
 #[derive(Debug, Default)]
-pub(crate) struct SeenNames(FxHashMap<(SocketIndex, SocketNameId), (i64, SocketNameId)>);
+pub(crate) struct SeenNames(FxHashMap<SocketAndPeer, (i64, SocketNameId)>);
 
 impl SeenNames {
     /// Records the names under which the two ends of a datagram, which both saw it, know each
@@ -68,21 +66,26 @@ impl SeenNames {
         &mut self,
         sent: &DatagramCall,
         received: &DatagramCall,
-        address: impl Fn(SocketNameId) -> Option<SocketAddr>,
+        names: &SocketNameInterner,
         nameless: &FxHashMap<SocketIndex, FallbackNames>,
     ) {
         let (to, from) = (sent.peer, received.peer);
-        let sees_one =
-            address(to).is_some_and(|to| !is_group_address(to.ip()) && !to.ip().is_unspecified());
-        if sees_one && nameless.contains_key(&received.socket) {
+        let sees_one = names
+            .inet_address(to)
+            .is_some_and(|to| !is_group_address(to.ip()) && !to.ip().is_unspecified());
+        if let Some(to) = to.get().filter(|_| sees_one)
+            && nameless.contains_key(&received.socket)
+        {
             self.add((received.socket, from), (sent.time, to));
         }
-        if from != NO_NAME && nameless.contains_key(&sent.socket) {
+        if let Some(from) = from.get()
+            && nameless.contains_key(&sent.socket)
+        {
             self.add((sent.socket, to), (received.time, from));
         }
     }
 
-    fn add(&mut self, key: (SocketIndex, SocketNameId), seen: (i64, SocketNameId)) {
+    fn add(&mut self, key: SocketAndPeer, seen: (i64, SocketNameId)) {
         self.0.entry(key).and_modify(|first| *first = seen.min(*first)).or_insert(seen);
     }
 }
@@ -116,7 +119,7 @@ impl AllSeenNames {
     }
 
     /// The name of a key, once the rows are sorted.
-    fn get(&self, key: (SocketIndex, SocketNameId)) -> Option<SocketNameId> {
+    fn get(&self, key: SocketAndPeer) -> Option<SocketNameId> {
         let at = self.rows.partition_point(0..self.rows.len(), |row| row.0 < key);
         self.rows.get(at).filter(|row| row.0 == key).map(|(_, (_, name))| *name)
     }
@@ -132,16 +135,18 @@ pub(crate) struct PeerViews<'a> {
 
 impl PeerViews<'_> {
     /// The name of the socket `socket` towards its peer `peer`.
-    pub(crate) fn own_name(&self, socket: SocketIndex, peer: SocketNameId) -> SocketNameId {
+    pub(crate) fn own_name(
+        &self,
+        socket: SocketIndex,
+        peer: OptionalIndex<SocketNameId>,
+    ) -> OptionalIndex<SocketNameId> {
         let Some(fallback) = self.fallbacks.get(&socket) else {
             return self.sockets[socket.index()].local;
         };
-        if let Some(name) = self.seen.get((socket, peer)) {
-            return name;
-        }
-        match self.names.inet_address(peer) {
+        let seen = self.seen.get((socket, peer));
+        OptionalIndex::some(seen.unwrap_or_else(|| match self.names.inet_address(peer) {
             Some(peer) if peer.ip().is_loopback() => fallback.loopback,
             _ => fallback.host,
-        }
+        }))
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use out_of_core::SpillableVec;
 
 use crate::datagrams::fifo_matching::TimeSequence;
-use crate::indices::SocketIndex;
+use crate::indices::{OptionalIndex, SocketIndex};
 use crate::socket_names::SocketNameId;
 
 /// The send or receive of a datagram, with its sort key.
@@ -17,7 +17,7 @@ pub(super) struct DatagramSide {
     pub(super) time: i64,
     /// Facts that decide which sides of the other end this one can belong to: the socket, the peer,
     /// and the size.
-    pub(super) class: (SocketIndex, SocketNameId, u32),
+    pub(super) class: (SocketIndex, OptionalIndex<SocketNameId>, u32),
     pub(super) at: u32,
     pub(super) done: bool,
 }

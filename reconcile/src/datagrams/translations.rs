@@ -17,10 +17,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::calls::DatagramCall;
 use crate::datagrams::datagram_matches::DatagramMatches;
 use crate::datagrams::peer_names::PeerViews;
-use crate::indices::SocketIndex;
+use crate::indices::{OptionalIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::reconciliation::{NameTranslation, TranslatedEnd};
-use crate::socket_names::{NO_NAME, SocketNameId, is_group_address};
+use crate::socket_names::{SocketNameId, is_group_address};
 use crate::sockets::routing::DatagramRouting;
 use crate::sockets::socket::KernelSocket;
 use crate::tuning::{HINT_BY_CHANCE, MIN_HINT_BYTES};
@@ -28,9 +28,9 @@ use crate::tuning::{HINT_BY_CHANCE, MIN_HINT_BYTES};
 /// A name in the view of one end, and the socket name on a machine to which it may lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct NamePair {
-    seen: SocketNameId,
+    seen: OptionalIndex<SocketNameId>,
     machine: u32,
-    own: SocketNameId,
+    own: OptionalIndex<SocketNameId>,
 }
 
 /// Name pairs of contents that were sent once and received once, with the number of different
@@ -50,7 +50,6 @@ pub(crate) fn may_be_translated(reach: DatagramRouting, datagram: &DatagramCall)
         && !datagram.is_unchecked()
         && !datagram.is_truncated()
         && datagram.bytes > 0
-        && datagram.peer != NO_NAME
         && reach.capture.names.inet_address(datagram.peer).is_some_and(named)
 }
 
@@ -224,11 +223,14 @@ impl DatagramTranslations {
     }
 }
 
+/// A name pair, and the name of the client that the server saw.
+type PairAndClient = (NamePair, OptionalIndex<SocketNameId>);
+
 /// The pairs of sockets that exchanged translated datagrams, by the name pair and by the name that
 /// the server saw.
 #[derive(Debug, Default)]
 pub(crate) struct TranslatedPairs {
-    flows: FxHashMap<(NamePair, SocketNameId), FxHashSet<(SocketIndex, SocketIndex)>>,
+    flows: FxHashMap<PairAndClient, FxHashSet<(SocketIndex, SocketIndex)>>,
 }
 
 impl TranslatedPairs {

@@ -9,12 +9,12 @@ use socket_log::layout::source;
 use socket_log::{LogRecord, SocketLog};
 
 use crate::calls::{DatagramCall, LARGEST_TRANSFER};
-use crate::indices::{ProcessIndex, SocketIndex};
+use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow_numbers::FlowPlaces;
 use crate::logs::positions::{PositionGaps, StreamPositions};
 use crate::recorded_operations::{LogOperations, RecordedOperations};
-use crate::socket_names::{NO_NAME, SocketNameId};
+use crate::socket_names::SocketNameId;
 use crate::sockets::socket::KernelSockets;
 use crate::tuning::{LONGEST_LOOK_NS, SAME_CLOCK_NS};
 
@@ -234,7 +234,10 @@ impl<'a> EventPass<'a> {
                                 checksum,
                                 process: self.process,
                                 tid,
-                                peer: named.unwrap_or_else(|| self.peer_name(socket, time)),
+                                peer: named.map_or_else(
+                                    || self.peer_name(socket, time),
+                                    OptionalIndex::some,
+                                ),
                                 socket,
                                 flags: DatagramCall::pack_flags(
                                     direction == Direction::Send,
@@ -265,12 +268,15 @@ impl<'a> EventPass<'a> {
     }
 
     /// The peer to which a datagram socket was connected at the time.
-    fn peer_name(&self, socket: SocketIndex, time: i64) -> SocketNameId {
+    fn peer_name(&self, socket: SocketIndex, time: i64) -> OptionalIndex<SocketNameId> {
         match self.sockets.peers.get(&socket) {
-            None => self.sockets.all.get(socket.index()).map_or(NO_NAME, |socket| socket.peer),
+            None => {
+                let socket = self.sockets.all.get(socket.index());
+                socket.map_or(OptionalIndex::NONE, |socket| socket.peer)
+            }
             Some(peers) => {
                 let after = peers.partition_point(|(named, _)| *named <= time);
-                peers.get(after.saturating_sub(1)).map_or(NO_NAME, |(_, peer)| *peer)
+                peers.get(after.saturating_sub(1)).map(|(_, peer)| *peer).into()
             }
         }
     }

@@ -90,8 +90,8 @@ pub(crate) struct FlowNaming {
     /// Whether `connect` returned while the connection was still being made.
     pub(crate) under_way: bool,
     pub(crate) tid: i32,
-    pub(crate) local: SocketNameId,
-    pub(crate) peer: SocketNameId,
+    pub(crate) local: OptionalIndex<SocketNameId>,
+    pub(crate) peer: OptionalIndex<SocketNameId>,
     pub(crate) peer_pid: u32,
 }
 

@@ -9,7 +9,7 @@ use socket_log::layout::{lost, source, state};
 use socket_log::{Ancestor, LogDamage, LogHeader, OpenError};
 
 use crate::error::Error;
-use crate::indices::{LogFlowIndex, ProcessIndex};
+use crate::indices::{LogFlowIndex, OptionalIndex, ProcessIndex};
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow::{FlowNaming, LogFlow};
 use crate::logs::index_pass::{LogIndex, index_log};
@@ -20,7 +20,7 @@ use crate::logs::program::ProgramDescription;
 use crate::logs::program_gaps::{self, LogGap};
 use crate::logs::{ancestors, program_names, steady};
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add_count};
-use crate::socket_names::{NO_NAME, SocketNameId};
+use crate::socket_names::SocketNameId;
 use crate::tuning::DAMAGED_PLACES_SHOWN;
 
 /// Reads all logs of `data`, on `threads` threads. There may be no logs.
@@ -185,7 +185,9 @@ impl CaptureBuilder {
             self.ancestors.push((place, header.ancestors.clone()));
         }
         self.children.extend(children.into_iter().map(|(pid, time)| (place, pid, time)));
-        let name = |local: SocketNameId| name_ids.get(local.index()).copied().unwrap_or(NO_NAME);
+        let name = |local: OptionalIndex<SocketNameId>| {
+            OptionalIndex::from(local.get().and_then(|local| name_ids.get(local.index()).copied()))
+        };
         capture.namings.extend(namings.iter().map(|naming| FlowNaming {
             flow: naming.flow.after(first),
             local: name(naming.local),

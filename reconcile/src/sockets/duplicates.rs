@@ -48,12 +48,11 @@ fn find_duplicate_streams(
     let mut ends: SpillableVec<(EndNames, u32, i64, SocketIndex)> =
         SpillableVec::new(&capture.pool);
     for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
-        let both =
-            names.inet_address(socket.local).is_some() && names.inet_address(socket.peer).is_some();
-        if socket.protocol == TransportProtocol::Tcp && both {
+        let both = names.inet_name(socket.local).zip(names.inet_name(socket.peer));
+        if let (TransportProtocol::Tcp, Some((local, peer))) = (socket.protocol, both) {
             let machine =
                 if names.is_of_its_machine(socket.local) { socket.machine } else { u32::MAX };
-            ends.push(((socket.local, socket.peer, machine), socket.source, socket.named, place))?;
+            ends.push(((local, peer, machine), socket.source, socket.named, place))?;
         }
     }
     ends.sort_by_key(|end| *end)?;

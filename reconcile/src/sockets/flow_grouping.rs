@@ -10,7 +10,7 @@ use crate::logs::capture::Capture;
 use crate::logs::flow::{FlowKind, FlowNaming, LogFlow};
 use crate::reconciliation::{Reconciliation, add_count};
 use crate::sentinels::NIL;
-use crate::socket_names::{NO_NAME, SocketNameId};
+use crate::socket_names::SocketNameId;
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 use crate::tuning::OPENED_TO_CONNECT_NS;
 
@@ -63,9 +63,9 @@ pub(crate) fn build_sockets(
         names.sort_by_key(|(naming, ..)| naming.time);
         let socket = build_socket(capture, &flows, &members, &names, &sockets.of_flow);
         if socket.datagrams > 0 {
-            let peers = names.iter().filter(|(naming, ..)| naming.peer != NO_NAME);
-            let peers: Vec<(i64, SocketNameId)> =
-                peers.map(|(naming, ..)| (naming.time, naming.peer)).collect();
+            let peers = names.iter();
+            let peers = peers.filter_map(|(naming, ..)| Some((naming.time, naming.peer.get()?)));
+            let peers: Vec<(i64, SocketNameId)> = peers.collect();
             if peers.len() > 1 {
                 sockets.peers.insert(SocketIndex::from_index(sockets.all.len()), peers);
             }
@@ -246,8 +246,8 @@ fn build_socket(
         source: of_maker.source,
         protocol,
         role: FlowRole::Unknown,
-        local: NO_NAME,
-        peer: NO_NAME,
+        local: OptionalIndex::NONE,
+        peer: OptionalIndex::NONE,
         peer_pid: 0,
         pid: 0,
         number: 0,
@@ -270,10 +270,10 @@ fn build_socket(
         aligned: false,
     };
     for (naming, process, flow) in names {
-        if naming.local != NO_NAME {
+        if naming.local.get().is_some() {
             this.local = naming.local;
         }
-        if naming.peer != NO_NAME {
+        if naming.peer.get().is_some() {
             this.peer = naming.peer;
         }
         if naming.peer_pid != 0 && this.peer_pid == 0 {

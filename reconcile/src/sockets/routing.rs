@@ -110,7 +110,7 @@ impl DatagramRouting<'_> {
     pub(crate) fn can_reach_address(
         &self,
         sender: &KernelSocket,
-        to: SocketNameId,
+        to: OptionalIndex<SocketNameId>,
         receiver: &KernelSocket,
     ) -> bool {
         let names = &self.capture.names;
@@ -135,7 +135,7 @@ impl DatagramRouting<'_> {
     fn can_come_from(
         &self,
         sender: &KernelSocket,
-        from: SocketNameId,
+        from: OptionalIndex<SocketNameId>,
         receiver: &KernelSocket,
     ) -> bool {
         let Some(from) = self.capture.names.inet_address(from) else { return true };

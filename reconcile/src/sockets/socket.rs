@@ -26,8 +26,8 @@ pub(crate) struct KernelSocket {
     pub(crate) source: u32,
     pub(crate) protocol: TransportProtocol,
     pub(crate) role: FlowRole,
-    pub(crate) local: SocketNameId,
-    pub(crate) peer: SocketNameId,
+    pub(crate) local: OptionalIndex<SocketNameId>,
+    pub(crate) peer: OptionalIndex<SocketNameId>,
     /// The process at the other end of a unix socket, as reported by the kernel; 0 if unknown.
     pub(crate) peer_pid: u32,
     /// The process that connected or accepted the socket.

@@ -16,8 +16,9 @@ use socket_log::encode::FlowRole;
 use crate::connections::connection::SocketPartners;
 use crate::event_pass::chosen_sockets::{ChosenMembers, ChosenSockets};
 use crate::event_pass::log_pass::{EventPass, SocketCall};
-use crate::indices::{ProcessIndex, SocketIndex};
+use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
+use crate::socket_names::SocketNameId;
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 use crate::translation::half_flow::{FlowTurn, HalfFlowSide, PrefixChecksum, TURNS};
 use crate::translation::half_flow_table::{HalfFlowRow, HalfFlowTable};
@@ -168,13 +169,16 @@ impl FirstCallsOfLog {
 
 /// The names of a socket that could be one end of a translated flow; `None` otherwise. The
 /// beginning of a socket found in use is unknown.
-fn translatable_names(capture: &Capture, socket: &KernelSocket) -> Option<[SocketAddr; 2]> {
+fn translatable_names(
+    capture: &Capture,
+    socket: &KernelSocket,
+) -> Option<[(SocketNameId, SocketAddr); 2]> {
     let fits = socket.protocol == TransportProtocol::Tcp
         && matches!(socket.role, FlowRole::Connect | FlowRole::Accept)
         && socket.totals != [0, 0]
         && socket.local != socket.peer;
-    let (local, peer) =
-        (capture.names.inet_address(socket.local)?, capture.names.inet_address(socket.peer)?);
+    let name = |name: OptionalIndex<SocketNameId>| name.get().zip(capture.names.inet_address(name));
+    let (local, peer) = (name(socket.local)?, name(socket.peer)?);
     fits.then_some([local, peer])
 }
 
@@ -203,7 +207,7 @@ fn first_turns(
 fn build_half(
     beginning: &SocketStart,
     socket: &KernelSocket,
-    [local, peer]: [SocketAddr; 2],
+    [(local_name, local), (peer_name, peer)]: [(SocketNameId, SocketAddr); 2],
     host: u32,
     all_turns: bool,
 ) -> HalfFlowRow {
@@ -212,8 +216,8 @@ fn build_half(
         side: if connects { HalfFlowSide::Connecting } else { HalfFlowSide::Accepting },
         local,
         peer,
-        local_name: socket.local.index() as u32,
-        peer_name: socket.peer.index() as u32,
+        local_name: local_name.index() as u32,
+        peer_name: peer_name.index() as u32,
         host,
         machine: socket.machine,
         process: socket.owner,

@@ -16,7 +16,7 @@ use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::logs::lookups::LookupIndex;
 use crate::rows::row::{MessageRow, MessageSlot, SlotEnd};
-use crate::socket_names::{NO_NAME, SocketNameId};
+use crate::socket_names::SocketNameId;
 use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 
@@ -64,11 +64,11 @@ enum UnnamedEndpoint {
     Text(u32),
 }
 
-/// An untraced peer in the view of the socket `of`, if any, under the name `name`.
+/// An untraced peer in the view of the socket `of`, if any, under the name `name`, if known.
 #[derive(Clone, Copy, Debug)]
 struct PeerView {
     of: OptionalIndex<SocketIndex>,
-    name: SocketNameId,
+    name: OptionalIndex<SocketNameId>,
     /// Whether the peer is the connecting side.
     client: bool,
 }
@@ -190,9 +190,9 @@ impl<'a> EntityTables<'a> {
     }
 
     fn slot_ends(&mut self, connection: &Connection) -> Result<[SlotEnd; 2], PathError> {
-        let local =
-            |end: SocketIndex| self.sockets.get(end.index()).map_or(NO_NAME, |end| end.local);
-        let peer = |end: SocketIndex| self.sockets.get(end.index()).map_or(NO_NAME, |end| end.peer);
+        let socket = |end: SocketIndex| self.sockets.get(end.index());
+        let local = |end| socket(end).map_or(OptionalIndex::NONE, |end| end.local);
+        let peer = |end| socket(end).map_or(OptionalIndex::NONE, |end| end.peer);
         Ok(match (connection.connecting.get(), connection.accepting.get()) {
             (None, only) => {
                 let only = only.unwrap_or_default();
@@ -280,14 +280,19 @@ impl<'a> EntityTables<'a> {
     fn name_lookup_of(&mut self, host: u32) -> Result<NodeId, PathError> {
         let number = self.untraced.intern(UntracedPeer::NameLookup(host))?;
         if number as usize == self.seen.len() {
-            self.seen.push(PeerView { of: OptionalIndex::NONE, name: NO_NAME, client: false })?;
+            let (of, name) = (OptionalIndex::NONE, OptionalIndex::NONE);
+            self.seen.push(PeerView { of, name, client: false })?;
         }
         Ok(NodeId::from_index(self.capture.processes.len() + number as usize))
     }
 
     /// The end of the socket `place`, under the name `name` (its own, or the one that its
     /// peer sees).
-    fn traced_end(&mut self, place: SocketIndex, name: SocketNameId) -> Result<SlotEnd, PathError> {
+    fn traced_end(
+        &mut self,
+        place: SocketIndex,
+        name: OptionalIndex<SocketNameId>,
+    ) -> Result<SlotEnd, PathError> {
         let socket = &self.sockets[place.index()];
         let endpoint = match self.named_endpoint(name) {
             Some(endpoint) => endpoint,
@@ -301,13 +306,13 @@ impl<'a> EntityTables<'a> {
     fn untraced_end(
         &mut self,
         place: SocketIndex,
-        name: SocketNameId,
+        name: OptionalIndex<SocketNameId>,
         client: bool,
     ) -> Result<SlotEnd, PathError> {
         let (socket, names) = (&self.sockets[place.index()], &self.capture.names);
         let machine = if names.is_of_its_machine(name) { socket.machine } else { u32::MAX };
-        let (peer, endpoint) = match self.named_endpoint(name) {
-            Some(endpoint) => (UntracedPeer::Named(name, machine), endpoint),
+        let (peer, endpoint) = match name.get().zip(self.named_endpoint(name)) {
+            Some((name, endpoint)) => (UntracedPeer::Named(name, machine), endpoint),
             None if socket.peer_pid != 0 => (
                 UntracedPeer::Process(socket.peer_pid, socket.machine),
                 self.unnamed_endpoint(UnnamedEndpoint::Process(socket.peer_pid))?,
@@ -365,8 +370,8 @@ impl<'a> EntityTables<'a> {
         }
     }
 
-    fn named_endpoint(&self, name: SocketNameId) -> Option<EndpointId> {
-        self.capture.names.is_endpoint(name).then_some(endpoint_of_name(name))
+    fn named_endpoint(&self, name: OptionalIndex<SocketNameId>) -> Option<EndpointId> {
+        name.get().filter(|_| self.capture.names.is_endpoint(name)).map(endpoint_of_name)
     }
 
     /// The number of an endpoint that is not the name of a socket.
@@ -404,7 +409,7 @@ impl<'a> EntityTables<'a> {
                     .map_or(Ok(()), |endpoint| write!(text, "{endpoint}")),
             }),
             None => {
-                let name = SocketNameId::from_index(id.index());
+                let name = OptionalIndex::some(SocketNameId::from_index(id.index()));
                 self.capture.names.to_endpoint(name).map(|endpoint| write!(text, "{endpoint}"))
             }
         };

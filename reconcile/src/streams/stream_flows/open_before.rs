@@ -14,6 +14,9 @@ use crate::streams::aligned::AlignedStreams;
 use crate::streams::call_streams::CallStreams;
 use crate::streams::counted_streams::CountedStreams;
 
+/// Extracts one of the two names of a socket.
+type NameOfSocket = fn(&KernelSocket) -> OptionalIndex<SocketNameId>;
+
 impl ConnectionMatcher<'_> {
     /// Passes the messages of the connection to `rows`. Returns whether there are any.
     pub(super) fn write_connection(
@@ -82,7 +85,7 @@ impl ConnectionMatcher<'_> {
     /// The name of the accepting end; for a pair of sockets, which has no name, its program.
     fn server_name(&self) -> String {
         let names = &self.matcher.capture.names;
-        let name = |end: OptionalIndex<SocketIndex>, name: fn(&KernelSocket) -> SocketNameId| {
+        let name = |end: OptionalIndex<SocketIndex>, name: NameOfSocket| {
             self.socket_at(end).and_then(|socket| names.to_endpoint(name(socket)))
         };
         let name = name(self.connection.accepting, |socket| socket.local)
