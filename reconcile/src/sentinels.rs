@@ -1,4 +1,4 @@
 //! Sentinels: numbers that stand for missing entries in numeric tables.
 
-/// No time (of times in nanoseconds).
+/// Missing value of an attribute of an event.
 pub(crate) const NIL: i64 = i64::MIN;

@@ -4,6 +4,7 @@
 //! `routing` determine which sockets a name can refer to.
 
 pub(crate) mod addresses;
+pub(crate) mod connect_return;
 pub(crate) mod duplicates;
 pub(crate) mod flow_grouping;
 pub(crate) mod routing;

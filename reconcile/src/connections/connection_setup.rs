@@ -10,24 +10,30 @@ use message_trace::ConnectSpan;
 use socket_log::encode::FlowRole;
 
 use crate::calls::FlowMessage;
-use crate::sentinels::NIL;
+use crate::optional_time::OptionalTime;
+use crate::sockets::connect_return::{ConnectReturn, PackedConnectReturn};
 use crate::sockets::socket::KernelSocket;
 
 /// Known times of the setup of a connection, in nanoseconds, by each end's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionSetup {
-    /// Time when `connect` was called; [`NIL`] if unknown.
-    called: i64,
-    /// Time when `connect` returned; [`KernelSocket::UNDER_WAY`] if it did not wait.
-    returned: i64,
-    /// Time when the other end was accepted; [`NIL`] if that was not seen.
-    accepted: i64,
+    /// Time when `connect` was called.
+    called: OptionalTime,
+    /// Return of `connect`.
+    returned: PackedConnectReturn,
+    /// Time when the other end was accepted; none if that was not seen.
+    accepted: OptionalTime,
 }
+
+const _: () = assert!(size_of::<ConnectionSetup>() == 3 * size_of::<i64>());
 
 impl ConnectionSetup {
     /// No known times.
-    pub(crate) const UNKNOWN: ConnectionSetup =
-        ConnectionSetup { called: NIL, returned: NIL, accepted: NIL };
+    pub(crate) const UNKNOWN: ConnectionSetup = ConnectionSetup {
+        called: OptionalTime::NONE,
+        returned: PackedConnectReturn::UNKNOWN,
+        accepted: OptionalTime::NONE,
+    };
 
     /// Setup of a connection between these ends.
     pub(crate) fn from_ends(
@@ -39,9 +45,9 @@ impl ConnectionSetup {
         };
         let accepting = accepting.filter(|socket| socket.role == FlowRole::Accept);
         ConnectionSetup {
-            called: socket.made,
+            called: OptionalTime::some(socket.made),
             returned: socket.connected,
-            accepted: accepting.map_or(NIL, |socket| socket.made),
+            accepted: accepting.map(|socket| socket.made).into(),
         }
     }
 
@@ -60,20 +66,19 @@ impl ConnectionSetup {
         sent: i64,
         to_sender: impl FnOnce(i64) -> i64,
     ) -> Option<ConnectSpan> {
-        if self.called == NIL || sent == NIL {
-            return None;
-        }
-        let latest = match self.returned {
-            KernelSocket::UNDER_WAY if self.accepted != NIL => to_sender(self.accepted).min(sent),
-            returned => returned.min(sent),
+        let called = self.called.get()?;
+        let latest = match self.returned.unpack() {
+            ConnectReturn::Unknown => return None,
+            ConnectReturn::UnderWay => self.accepted.get().map_or(sent, to_sender).min(sent),
+            ConnectReturn::At(returned) => returned.min(sent),
         };
-        Some(ConnectSpan { begin: self.called, end: latest.max(self.called) })
+        Some(ConnectSpan { begin: called, end: latest.max(called) })
     }
 }
 
 /// Whether the time of the call to `connect` is known.
 fn is_known(socket: &KernelSocket) -> bool {
-    socket.role == FlowRole::Connect && socket.connected != NIL
+    socket.role == FlowRole::Connect && socket.connected.unpack() != ConnectReturn::Unknown
 }
 
 #[cfg(test)]
@@ -82,18 +87,23 @@ mod tests {
 
     #[test]
     fn the_setup_ends_at_the_latest_known_event() {
-        let setup = |returned, accepted, sent| {
-            let of = ConnectionSetup { called: 100, returned, accepted };
+        use ConnectReturn::{At, UnderWay, Unknown};
+        let setup = |returned: ConnectReturn, accepted: Option<i64>, sent| {
+            let of = ConnectionSetup {
+                called: OptionalTime::some(100),
+                returned: returned.into(),
+                accepted: accepted.into(),
+            };
             // The accepting end's clock is 1000 ahead.
             of.setup_of_message(sent, |time| time - 1000)
                 .map(|connect| (connect.begin, connect.end))
         };
-        assert_eq!(setup(140, 1120, 300), Some((100, 140)), "the call waited");
-        assert_eq!(setup(KernelSocket::UNDER_WAY, 1150, 300), Some((100, 150)));
-        assert_eq!(setup(KernelSocket::UNDER_WAY, NIL, 300), Some((100, 300)));
-        assert_eq!(setup(KernelSocket::UNDER_WAY, 1450, 300), Some((100, 300)), "accepted late");
-        assert_eq!(setup(KernelSocket::UNDER_WAY, 1050, 300), Some((100, 100)), "clocks are off");
-        assert_eq!(setup(140, 1120, NIL), None);
+        assert_eq!(setup(At(140), Some(1120), 300), Some((100, 140)), "the call waited");
+        assert_eq!(setup(UnderWay, Some(1150), 300), Some((100, 150)));
+        assert_eq!(setup(UnderWay, None, 300), Some((100, 300)));
+        assert_eq!(setup(UnderWay, Some(1450), 300), Some((100, 300)), "accepted late");
+        assert_eq!(setup(UnderWay, Some(1050), 300), Some((100, 100)), "clocks are off");
+        assert_eq!(setup(Unknown, Some(1120), 300), None);
         assert_eq!(ConnectionSetup::UNKNOWN.setup_of_message(300, |time| time), None);
     }
 }

@@ -9,8 +9,8 @@ use crate::indices::{LogFlowIndex, OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::logs::flow::{FlowKind, FlowNaming, LogFlow};
 use crate::reconciliation::{Reconciliation, add_count};
-use crate::sentinels::NIL;
 use crate::socket_names::SocketNameId;
+use crate::sockets::connect_return::{ConnectReturn, PackedConnectReturn};
 use crate::sockets::socket::{KernelSocket, KernelSockets};
 use crate::tuning::OPENED_TO_CONNECT_NS;
 
@@ -254,7 +254,7 @@ fn build_socket(
         opened,
         named: opened,
         made: opened,
-        connected: NIL,
+        connected: PackedConnectReturn::UNKNOWN,
         maker,
         maker_tid: 0,
         closed,
@@ -286,13 +286,13 @@ fn build_socket(
                 if former != role {
                     this.named = naming.time;
                     this.made = connect_call_time(naming, opened);
-                    this.connected = connected_time(naming);
+                    this.connected = connect_return(naming);
                     this.maker_tid = naming.tid;
                     (maker, number) = (*process, *flow);
-                } else if this.connected == KernelSocket::UNDER_WAY {
+                } else if this.connected.unpack() == ConnectReturn::UnderWay {
                     // A later call that found the connection established.
-                    this.connected = Some(connected_time(naming))
-                        .filter(|time| *time != NIL)
+                    this.connected = Some(connect_return(naming))
+                        .filter(|later| later.unpack() != ConnectReturn::Unknown)
                         .unwrap_or(this.connected);
                 }
                 this.role = role;
@@ -304,15 +304,14 @@ fn build_socket(
     this
 }
 
-/// Time when the call to `connect` returned with the connection in `naming`, as in
-/// [`KernelSocket::connected`].
-fn connected_time(naming: &FlowNaming) -> i64 {
-    match naming.role {
-        FlowRole::Connect if naming.called == i64::MIN => NIL,
-        FlowRole::Connect if naming.under_way => KernelSocket::UNDER_WAY,
-        FlowRole::Connect => naming.time,
-        _ => NIL,
-    }
+/// Return of the call to `connect` in `naming`, if it is one.
+fn connect_return(naming: &FlowNaming) -> PackedConnectReturn {
+    PackedConnectReturn::from(match naming.role {
+        FlowRole::Connect if naming.called == i64::MIN => ConnectReturn::Unknown,
+        FlowRole::Connect if naming.under_way => ConnectReturn::UnderWay,
+        FlowRole::Connect => ConnectReturn::At(naming.time),
+        _ => ConnectReturn::Unknown,
+    })
 }
 
 /// Time of the call in `naming`, if it is one to `connect`, for a socket `opened` then. A log

@@ -14,6 +14,7 @@ use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::LogFile;
 use crate::logs::flow_numbers::FlowPlaces;
 use crate::socket_names::SocketNameId;
+use crate::sockets::connect_return::PackedConnectReturn;
 use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 
 /// A kernel socket. Times are nanoseconds since the Unix epoch on the host's clock.
@@ -40,9 +41,8 @@ pub(crate) struct KernelSocket {
     pub(crate) named: i64,
     /// Time when `connect` was called, as far as known, or `accept` returned.
     pub(crate) made: i64,
-    /// Time when `connect` returned, or [`KernelSocket::UNDER_WAY`]; [`NIL`](crate::sentinels::NIL)
-    /// if the time when it was called is unknown.
-    pub(crate) connected: i64,
+    /// Return of the call to `connect`.
+    pub(crate) connected: PackedConnectReturn,
     /// The process that connected or accepted the socket, and its thread.
     pub(crate) maker: ProcessIndex,
     pub(crate) maker_tid: i32,
@@ -71,10 +71,6 @@ pub(crate) struct KernelSocket {
 }
 
 impl KernelSocket {
-    /// Value of `KernelSocket::connected` if the call did not wait, so that its return carries no
-    /// information.
-    pub(crate) const UNDER_WAY: i64 = i64::MAX;
-
     /// How far apart, in nanoseconds, the processes of the two sockets may have read one moment of
     /// their common clock; `None` if they have no common clock, so that their times are not
     /// comparable.
