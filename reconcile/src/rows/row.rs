@@ -14,6 +14,7 @@ use crate::indices::{ConnectionIndex, OptionalIndex};
 use crate::optional_time::OptionalTime;
 use crate::rows::message_span::{MessageSpan, place_of_call};
 use crate::rows::operation_start::OperationStart;
+use crate::rows::optional_thread::OptionalThread;
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
@@ -26,14 +27,12 @@ pub(crate) struct MessageRow {
     pub(crate) slot: u32,
     /// The nodes at both ends; without one, the slot's.
     pub(crate) nodes: [OptionalIndex<NodeId>; 2],
-    /// The threads at both ends; [`NO_THREAD`] where unknown.
-    pub(crate) tids: [i32; 2],
+    /// The threads at both ends, as far as known.
+    pub(crate) tids: [OptionalThread; 2],
     /// Number of messages that were merged into this one, [`BACKWARD`], [`OPENS`] and [`BEGINS`].
     pub(crate) parts_and_flags: u32,
 }
 
-/// Unknown thread.
-pub(crate) const NO_THREAD: i32 = i32::MIN;
 /// In [`MessageRow::parts_and_flags`]: the message goes from the slot's second end to the first.
 const BACKWARD: u32 = 1 << 31;
 /// In [`MessageRow::parts_and_flags`]: the message is the first of its connection, and carries the
@@ -80,7 +79,7 @@ impl MessageRow {
             bytes: i64::try_from(message.bytes).unwrap_or(i64::MAX),
             slot,
             nodes: sides.map(|seen| seen.map(|seen| seen.process.node()).into()),
-            tids: sides.map(|seen| seen.map_or(NO_THREAD, |seen| seen.tid)),
+            tids: sides.map(|seen| seen.map(|seen| seen.tid).into()),
             parts_and_flags: message.parts.min(PARTS)
                 | if direction == 0 { 0 } else { BACKWARD }
                 | begins[0]
@@ -140,7 +139,7 @@ impl MessageRow {
             bytes: 0,
             slot,
             nodes: [OptionalIndex::NONE; 2],
-            tids: [NO_THREAD; 2],
+            tids: [OptionalThread::NONE; 2],
             parts_and_flags,
         }
     }
@@ -167,7 +166,7 @@ impl MessageRow {
             bytes: m.bytes,
             slot,
             nodes,
-            tids: [m.src_tid, m.dst_tid].map(|tid| tid.unwrap_or(NO_THREAD)),
+            tids: [m.src_tid, m.dst_tid].map(OptionalThread::from),
             parts_and_flags: (m.parts.max(0) as u32).min(PARTS) | backward,
         }
     }
@@ -195,11 +194,10 @@ impl MessageRow {
         let backward = self.parts_and_flags & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
         let own = |at: usize| self.times[at].get();
-        let thread = |side: usize| Some(self.tids[side]).filter(|tid| *tid != NO_THREAD);
         let end = |side: usize, place: SlotEnd| NodeEnd {
             node: self.nodes[side].get().unwrap_or(place.node),
             endpoint: place.endpoint,
-            tid: thread(side),
+            tid: self.tids[side].get(),
         };
         let ends = EndPair { src: end(0, src), dst: end(1, dst), protocol: slot.protocol };
         let message = Message::between_ends(ends, slot.flow, i8::from(backward))

@@ -8,7 +8,8 @@ use crate::indices::{OptionalIndex, ProcessIndex};
 use crate::logs::lookups::{LookupIndex, TimedLookup};
 use crate::optional_time::OptionalTime;
 use crate::rows::imported_row::ImportedRow;
-use crate::rows::row::{MessageRow, MessageSlot, NO_THREAD, SlotEnd};
+use crate::rows::optional_thread::OptionalThread;
+use crate::rows::row::{MessageRow, MessageSlot, SlotEnd};
 use crate::write::entity_tables::EntityTables;
 
 /// Calls `row` with each of the two messages of each lookup, and returns their number. The calls of
@@ -69,8 +70,7 @@ fn lookup_message(
     slot: u32,
 ) -> MessageRow {
     let mut row = MessageRow::between_times(times, slot, side);
-    row.tids = [NO_THREAD; 2];
     row.nodes[side] = OptionalIndex::some(lookup.process.node());
-    row.tids[side] = lookup.tid as i32;
+    row.tids[side] = OptionalThread::some(lookup.tid as i32);
     row
 }
