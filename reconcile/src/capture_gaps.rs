@@ -14,6 +14,7 @@ use socket_log::encode::FlowRole;
 use socket_log::layout::{source, state};
 use socket_log::{LogHeader, LogRecord, SocketLog, SocketName};
 
+use crate::indices::MachineIndex;
 use crate::logs::machines::{self, MachineTable, ProcessHome};
 use crate::logs::namespaces::Namespaces;
 use crate::logs::program::ProgramDescription;
@@ -126,7 +127,7 @@ struct GapScan {
     addresses: FxHashSet<IpAddr>,
     namespaces: Namespaces,
     /// Number of machines in the headers.
-    machines: u32,
+    machines: usize,
     flows: Vec<(ProcessHome, ProcessName, FlowEnds)>,
     silent: Vec<ProcessName>,
     /// Number of each uncaptured thing, and of the processes that used it, by host and program.
@@ -281,10 +282,10 @@ impl GapScan {
 
 /// The two names of each stream, and the machine of its own name if that name is local to the
 /// machine.
-type StreamNames = FxHashSet<(Option<u32>, SocketAddr, SocketAddr)>;
+type StreamNames = FxHashSet<(Option<MachineIndex>, SocketAddr, SocketAddr)>;
 
 /// Returns the machine of an address that is local to each machine; `None` if the address means the
 /// same on all.
-fn address_scope(home: ProcessHome, address: SocketAddr) -> Option<u32> {
+fn address_scope(home: ProcessHome, address: SocketAddr) -> Option<MachineIndex> {
     address.ip().is_loopback().then_some(home.machine)
 }

@@ -61,6 +61,11 @@ macro_rules! index_types {
 }
 
 index_types! {
+    /// Index of a host among the hosts of a capture. A host has a wall clock of its own.
+    HostIndex;
+    /// Index of a machine, which is one network namespace of a kernel, among the machines of a
+    /// capture.
+    MachineIndex;
     /// Index of a process among the processes of a capture. Its log, if it has one, has the same
     /// index among the logs, and its node the same among the nodes.
     ProcessIndex;
@@ -72,6 +77,14 @@ index_types! {
     /// Index of a connection among the connections, and among the slots of messages: connections
     /// have the first slots.
     ConnectionIndex;
+}
+
+impl HostIndex {
+    /// Returns the number of the host among the clocks.
+    #[inline]
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
 }
 
 impl ProcessIndex {

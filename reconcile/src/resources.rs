@@ -30,11 +30,12 @@ pub(crate) use own_event::OwnEvent;
 pub(crate) use switch_file::for_each_thread_event;
 pub(crate) use write::{write_events, write_handoffs};
 
+use crate::indices::HostIndex;
 use own_event::OwnEventKind;
 use threads::{ThreadChange, ThreadEvent};
 
 /// Converts an event of a thread of `host` at `time`, on the common clock.
-pub(crate) fn to_own_event(event: &ThreadEvent, host: u32, time: i64) -> OwnEvent {
+pub(crate) fn to_own_event(event: &ThreadEvent, host: HostIndex, time: i64) -> OwnEvent {
     let ThreadEvent { thread, process, processor, change, .. } = *event;
     let own = |kind: OwnEventKind| OwnEvent {
         processor: i32::from(processor),

@@ -12,7 +12,7 @@ use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::indices::{OptionalIndex, TableIndex};
+use crate::indices::{MachineIndex, OptionalIndex, TableIndex};
 
 /// Number of a name in a [`SocketNameInterner`].
 #[derive(
@@ -246,19 +246,29 @@ impl SocketNameInterner {
         &self,
         id: OptionalIndex<SocketNameId>,
         kernel: u32,
-        machine: u32,
+        machine: MachineIndex,
     ) -> Option<u64> {
         let (kind, owner) = match self.unix_name(id)? {
             SocketName::Path(_) => (0, kernel),
-            _ => (1, machine),
+            _ => (1, machine.index() as u32),
         };
         Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id.get()?.0))
     }
 
     /// Whether the name does not identify its machine: loopback addresses and unix names are local
     /// to each machine, and so is a socket without a known name.
-    pub(crate) fn is_of_its_machine(&self, id: OptionalIndex<SocketNameId>) -> bool {
+    fn is_of_its_machine(&self, id: OptionalIndex<SocketNameId>) -> bool {
         self.inet_address(id).is_none_or(|address| address.ip().is_loopback())
+    }
+
+    /// The machine on which the name was seen, `machine`, if the name is local to it; none if the
+    /// name means the same on all machines.
+    pub(crate) fn machine_of_name(
+        &self,
+        id: OptionalIndex<SocketNameId>,
+        machine: MachineIndex,
+    ) -> OptionalIndex<MachineIndex> {
+        Some(machine).filter(|_| self.is_of_its_machine(id)).into()
     }
 
     /// Whether the name belongs to a socket, so that it has an endpoint.

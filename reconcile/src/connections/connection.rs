@@ -8,7 +8,7 @@ use crate::connections::first_calls::FirstCalls;
 use crate::connections::listening::ListeningNames;
 use crate::connections::pairing::{self, PairingCandidate, make_candidate};
 use crate::connections::unix_sockets;
-use crate::indices::{OptionalIndex, SocketIndex};
+use crate::indices::{MachineIndex, OptionalIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::socket_names::SocketNameId;
 use crate::sockets::socket::KernelSocket;
@@ -176,7 +176,7 @@ fn socket_role(socket: &KernelSocket, listening: &ListeningNames, capture: &Capt
 
 /// The names of a connection in a fixed order, the machine if they are local to it, and the
 /// protocol.
-type InetKey = (SocketNameId, SocketNameId, u32, TransportProtocol);
+type InetKey = (SocketNameId, SocketNameId, OptionalIndex<MachineIndex>, TransportProtocol);
 
 /// Ends of connections, each with the key that it shares with the other end, which of the names is
 /// its own, and its socket.
@@ -201,7 +201,7 @@ fn pair_inet(
         }
         let both = names.inet_name(socket.local).zip(names.inet_name(socket.peer));
         let Some((local, peer)) = both else { continue };
-        let machine = if names.is_of_its_machine(socket.local) { socket.machine } else { u32::MAX };
+        let machine = names.machine_of_name(socket.local, socket.machine);
         let key = (local.min(peer), local.max(peer), machine, protocol);
         ends.push((key, local > peer, place))?;
     }

@@ -6,7 +6,7 @@ use out_of_core::SpillableVec;
 use rustc_hash::FxHashSet;
 use socket_log::encode::FlowRole;
 
-use crate::indices::OptionalIndex;
+use crate::indices::{MachineIndex, OptionalIndex};
 use crate::logs::capture::Capture;
 use crate::socket_names::SocketNameId;
 use crate::sockets::addresses::MachineAddresses;
@@ -16,9 +16,9 @@ use crate::sockets::socket::KernelSocket;
 #[derive(Debug)]
 pub(crate) struct ListeningNames {
     /// The machine and the name of each listening socket with an address of its own.
-    names: FxHashSet<(u32, OptionalIndex<SocketNameId>)>,
+    names: FxHashSet<(MachineIndex, OptionalIndex<SocketNameId>)>,
     /// Ports on all of a machine's addresses.
-    ports: FxHashSet<(u32, u16)>,
+    ports: FxHashSet<(MachineIndex, u16)>,
     pub(crate) addresses: MachineAddresses,
 }
 

@@ -92,7 +92,7 @@ fn find_server_end<'a>(
 fn name_scope(socket: &KernelSocket, name: &SocketName) -> (bool, u32) {
     match name {
         SocketName::Path(_) => (true, socket.kernel),
-        _ => (false, socket.machine),
+        _ => (false, socket.machine.index() as u32),
     }
 }
 

@@ -271,7 +271,7 @@ impl DatagramMatcher<'_, '_> {
             let (sent, received) = (datagram(*send), datagram(*receive));
             let (from, to) = (sent.socket, received.socket);
             let [from_host, to_host] =
-                [from, to].map(|socket| self.routing.sockets[socket.index()].host);
+                [from, to].map(|socket| self.routing.sockets[socket.index()].host.number());
             if from_host != to_host {
                 samples.add_message(from_host, to_host, sent.time, received.time);
             }

@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::calls::DatagramCall;
 use crate::datagrams::datagram_matches::DatagramMatches;
 use crate::datagrams::peer_names::PeerViews;
-use crate::indices::{OptionalIndex, SocketIndex};
+use crate::indices::{MachineIndex, OptionalIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::reconciliation::{NameTranslation, TranslatedEnd};
 use crate::socket_names::{SocketNameId, is_group_address};
@@ -29,7 +29,7 @@ use crate::tuning::{HINT_BY_CHANCE, MIN_HINT_BYTES};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct NamePair {
     seen: OptionalIndex<SocketNameId>,
-    machine: u32,
+    machine: MachineIndex,
     own: OptionalIndex<SocketNameId>,
 }
 
@@ -199,7 +199,7 @@ impl DatagramTranslations {
                 let (from, own) = (address(names.seen), address(views.own_name(*server, *seen)));
                 if let (Some(from), Some(own)) = (from, own) {
                     // Bound to all addresses of a host, and none of them is known.
-                    let host = &capture.hosts[views.sockets[server.index()].host as usize];
+                    let host = &capture.hosts[views.sockets[server.index()].host.index()];
                     let nameless = own.ip().is_unspecified();
                     let own =
                         if nameless { format!("{host}:{}", own.port()) } else { own.to_string() };

@@ -13,6 +13,7 @@ use clocks::{ClockHints, HostFacts};
 use message_trace::{ClockExchange, DataDir, DataPath, PathError, Progress};
 use out_of_core::workers;
 
+use crate::indices::HostIndex;
 use crate::logs::capture::Capture;
 use crate::logs::steady::{self, SteadyClock};
 
@@ -54,8 +55,8 @@ pub(crate) fn read_hints(
 }
 
 /// The hosts with logs in each directory.
-fn hosts_of_directories(capture: &Capture) -> BTreeMap<DataPath, BTreeSet<u32>> {
-    let mut hosts: BTreeMap<DataPath, BTreeSet<u32>> = BTreeMap::new();
+fn hosts_of_directories(capture: &Capture) -> BTreeMap<DataPath, BTreeSet<HostIndex>> {
+    let mut hosts: BTreeMap<DataPath, BTreeSet<HostIndex>> = BTreeMap::new();
     for (log, process) in capture.logs.iter().zip(&capture.processes) {
         hosts.entry(log.path.parent()).or_default().insert(process.host);
     }
@@ -65,20 +66,20 @@ fn hosts_of_directories(capture: &Capture) -> BTreeMap<DataPath, BTreeSet<u32>> 
 /// The host to which a file belongs; `None` if nothing else is known of the host.
 fn host_of_file(
     file: &DataPath,
-    of_directory: &BTreeMap<DataPath, BTreeSet<u32>>,
+    of_directory: &BTreeMap<DataPath, BTreeSet<HostIndex>>,
     hosts: &[HostFacts],
-) -> Option<u32> {
+) -> Option<HostIndex> {
     let directory = file.parent();
     let with_logs =
         of_directory.get(&directory).filter(|hosts| hosts.len() == 1).and_then(BTreeSet::first);
     let name = directory.file_name()?.to_str()?;
-    let named = || hosts.iter().position(|host| host.name == name).map(|place| place as u32);
+    let named = || hosts.iter().position(|host| host.name == name).map(HostIndex::from_index);
     with_logs.copied().or_else(named)
 }
 
 /// The boots of each host's logs, and the settings of its clock in each.
-fn boots_of_hosts(capture: &Capture) -> BTreeMap<u32, BTreeMap<u128, SteadyClock>> {
-    let mut boots: BTreeMap<u32, BTreeMap<u128, SteadyClock>> = BTreeMap::new();
+fn boots_of_hosts(capture: &Capture) -> BTreeMap<HostIndex, BTreeMap<u128, SteadyClock>> {
+    let mut boots: BTreeMap<HostIndex, BTreeMap<u128, SteadyClock>> = BTreeMap::new();
     for ((host, boot), settings) in steady::settings_of_boots(capture) {
         boots.entry(host).or_default().insert(boot, SteadyClock::new(&settings));
     }
@@ -88,7 +89,7 @@ fn boots_of_hosts(capture: &Capture) -> BTreeMap<u32, BTreeMap<u128, SteadyClock
 /// Adds the exchanges of one file.
 fn read_file(
     path: &DataPath,
-    host: u32,
+    host: HostIndex,
     boots: &BTreeMap<u128, SteadyClock>,
     hints: &mut ClockHints,
 ) {
@@ -99,6 +100,7 @@ fn read_file(
     };
     let any = any.unwrap_or_else(|| SteadyClock::new(&[]));
     let has_boots = boots.keys().any(|boot| *boot != 0);
+    let host = host.number();
     let read = ClockExchange::for_each_exchange(path, |exchange| {
         let boot = u128::from_le_bytes(exchange.boot);
         let clock = match boots.get(&boot) {

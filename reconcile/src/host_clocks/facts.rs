@@ -14,7 +14,7 @@ pub(crate) fn facts_of_hosts(capture: &Capture) -> Vec<HostFacts> {
         capture.hosts.iter().map(|host| HostFacts { name: host.clone(), ..HostFacts::default() });
     let mut facts: Vec<HostFacts> = named.collect();
     for (process, log) in capture.processes.iter().zip(&capture.logs) {
-        let Some(host) = facts.get_mut(process.host as usize) else { continue };
+        let Some(host) = facts.get_mut(process.host.index()) else { continue };
         if host.machine == 0 {
             host.machine = if process.boot == 0 { 0 } else { u128::from(process.kernel) + 1 };
         }
@@ -64,7 +64,7 @@ pub(crate) fn estimate_clocks(
 ) -> ClockModel {
     progress.begin_step("estimating clocks", 0);
     let processes = |host: usize| {
-        capture.processes.iter().filter(|process| process.host as usize == host).count()
+        capture.processes.iter().filter(|process| process.host.index() == host).count()
     };
     let most =
         || (0..capture.hosts.len()).max_by_key(|host| (processes(*host), std::cmp::Reverse(*host)));

@@ -6,7 +6,7 @@ use message_trace::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::Ancestor;
 
-use crate::indices::ProcessIndex;
+use crate::indices::{HostIndex, ProcessIndex};
 use crate::logs::process::TracedProcess;
 
 /// Adds the ancestors named in the logs of others to the processes that have logs: `known` has them
@@ -17,7 +17,7 @@ pub(crate) fn add_ancestors(
 ) {
     // A process that was replaced by another program shares its id with that program.
     let of = |process: &TracedProcess| (process.kernel, process.host, process.pid);
-    let mut there: FxHashSet<((u32, u32, u32), i64)> =
+    let mut there: FxHashSet<((u32, HostIndex, u32), i64)> =
         processes.iter().filter_map(|process| Some((of(process), process.node.start?))).collect();
     for (place, ancestors) in known {
         let Some(below) = processes.get(place.index()).cloned() else { continue };

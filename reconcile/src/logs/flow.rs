@@ -4,7 +4,7 @@ use message_trace::TransportProtocol;
 use socket_log::LogClock;
 use socket_log::encode::{FlowOrigin, FlowRole};
 
-use crate::indices::{LogFlowIndex, OptionalIndex, ProcessIndex};
+use crate::indices::{LogFlowIndex, MachineIndex, OptionalIndex, ProcessIndex};
 use crate::socket_names::SocketNameId;
 
 /// A flow of a log: one process's view of one kernel socket. Times are the log's ticks while it is
@@ -18,9 +18,11 @@ pub(crate) struct LogFlow {
     pub(crate) kind: Option<FlowKind>,
     /// Origin of the flow in the process; `None` if the record is missing.
     pub(crate) origin: Option<FlowOrigin>,
-    /// The machine of the socket. While logs are being read the number of its network namespace, in
-    /// the log and then among all; none if unknown.
-    pub(crate) machine: OptionalIndex<u32>,
+    /// Number of the socket's network namespace: in its log while that is being read, and then
+    /// among all; none if unknown.
+    pub(crate) namespace: OptionalIndex<u32>,
+    /// The machine of the socket; none until all logs have been read.
+    pub(crate) machine: OptionalIndex<MachineIndex>,
     /// The kernel's number of the socket; 0 if unknown.
     pub(crate) cookie: u64,
     pub(crate) opened: i64,
@@ -44,6 +46,8 @@ pub(crate) struct LogFlow {
     /// 0 if unknown.
     pub(crate) other_end: u64,
 }
+
+const _: () = assert!(size_of::<LogFlow>() == 104);
 
 /// Kind of a flow's socket.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +126,7 @@ impl LogFlow {
             number,
             kind: None,
             origin: None,
+            namespace: OptionalIndex::NONE,
             machine: OptionalIndex::NONE,
             cookie: 0,
             opened: ticks,

@@ -219,9 +219,9 @@ impl IndexReader {
                 flow.last_call = flow.last_call.max(time);
             }
             LogRecord::Flow(what) => {
-                let machine = self.namespace_place(what.namespace);
+                let namespace = self.namespace_place(what.namespace);
                 let flow = self.flow_mut(what.flow, ticks)?;
-                (flow.origin, flow.machine) = (Some(what.origin), machine);
+                (flow.origin, flow.namespace) = (Some(what.origin), namespace);
                 flow.opened = flow.opened.min(time);
                 flow.kind = Some(FlowKind {
                     domain: what.domain,

@@ -13,7 +13,7 @@
 use rustc_hash::FxHashMap;
 use socket_log::api::Api;
 
-use crate::indices::ProcessIndex;
+use crate::indices::{HostIndex, MachineIndex, ProcessIndex};
 use crate::logs::capture::Capture;
 use crate::tuning::{LOOKUP_SLACK_NS, MIN_LOOKUP_NS};
 
@@ -33,7 +33,7 @@ pub(crate) struct LookupIndex {
     pub(crate) all: Vec<TimedLookup>,
     /// The host of each machine, and the begin and end of its lookups in nanoseconds, sorted by
     /// their beginnings.
-    of_machine: FxHashMap<u32, (u32, Vec<(i64, i64)>)>,
+    of_machine: FxHashMap<MachineIndex, (HostIndex, Vec<(i64, i64)>)>,
     /// Duration of the longest lookup, in nanoseconds.
     longest: i64,
 }
@@ -70,7 +70,7 @@ impl LookupIndex {
     }
 
     /// The host that looked a name up on `machine` when a datagram was seen at `time`.
-    pub(crate) fn host_of_lookup(&self, machine: u32, time: i64) -> Option<u32> {
+    pub(crate) fn host_of_lookup(&self, machine: MachineIndex, time: i64) -> Option<HostIndex> {
         let (host, times) = self.of_machine.get(&machine)?;
         let earliest = time.saturating_sub(self.longest + LOOKUP_SLACK_NS);
         let first = times.partition_point(|(begin, _)| *begin < earliest);

@@ -9,16 +9,17 @@ use message_trace::{DataDir, DataPath};
 use rustc_hash::FxHashMap;
 use socket_log::LogHeader;
 
+use crate::indices::{HostIndex, MachineIndex};
 use crate::tuning::MAX_SENDER_BYTES;
 
 /// Location of a process, each by its index among all of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessHome {
-    pub(crate) host: u32,
+    pub(crate) host: HostIndex,
     /// One boot of a kernel. It owns process ids and the paths of unix sockets.
     pub(crate) kernel: u32,
     /// A network namespace of a kernel. It owns loopback addresses and abstract unix names.
-    pub(crate) machine: u32,
+    pub(crate) machine: MachineIndex,
     /// Whether the log states the kernel.
     is_reported: bool,
 }
@@ -26,9 +27,9 @@ pub(crate) struct ProcessHome {
 /// All hosts, kernels and machines.
 #[derive(Default)]
 pub(crate) struct MachineTable {
-    names: FxHashMap<String, u32>,
-    kernels: FxHashMap<([u8; 16], Option<u32>, LogSender), u32>,
-    machines: FxHashMap<(u32, u64), u32>,
+    names: FxHashMap<String, HostIndex>,
+    kernels: FxHashMap<([u8; 16], Option<HostIndex>, LogSender), u32>,
+    machines: FxHashMap<(u32, u64), MachineIndex>,
     senders: FxHashMap<DataPath, LogSender>,
 }
 
@@ -43,7 +44,7 @@ type LogSender = Option<String>;
 impl MachineTable {
     /// Locates the process of the log at `path`.
     pub(crate) fn locate_process(&mut self, header: &LogHeader, path: &DataPath) -> ProcessHome {
-        let next = self.names.len() as u32;
+        let next = HostIndex::from_index(self.names.len());
         let host = *self.names.entry(host_name(header, path).into_owned()).or_insert(next);
         // Without the kernel's id a host is a kernel of its own, unless other logs identify it.
         let is_reported = header.boot_id != [0; 16];
@@ -51,7 +52,7 @@ impl MachineTable {
         let sender = self.find_sender(&path.parent());
         let kernel = (header.boot_id, (!is_reported).then_some(host), sender);
         let kernel = *self.kernels.entry(kernel).or_insert(next);
-        let next = self.machines.len() as u32;
+        let next = MachineIndex::from_index(self.machines.len());
         let machine = *self.machines.entry((kernel, header.namespace)).or_insert(next);
         ProcessHome { host, kernel, machine, is_reported }
     }
@@ -71,13 +72,13 @@ impl MachineTable {
     }
 
     /// Number of machines.
-    pub(crate) fn machine_count(&self) -> u32 {
-        self.machines.len() as u32
+    pub(crate) fn machine_count(&self) -> usize {
+        self.machines.len()
     }
 
     /// The names of the hosts, in their order.
     pub(crate) fn into_hosts(self) -> Vec<String> {
-        let mut hosts: Vec<(String, u32)> = self.names.into_iter().collect();
+        let mut hosts: Vec<(String, HostIndex)> = self.names.into_iter().collect();
         hosts.sort_by_key(|(_, place)| *place);
         hosts.into_iter().map(|(name, _)| name).collect()
     }
@@ -87,7 +88,7 @@ impl MachineTable {
 /// facts about the machine) to the machine of the other processes of their host, with its loopback
 /// addresses, if there is only one.
 pub(crate) fn resolve_homes(homes: &mut [ProcessHome]) {
-    let mut known: FxHashMap<u32, Option<ProcessHome>> = FxHashMap::default();
+    let mut known: FxHashMap<HostIndex, Option<ProcessHome>> = FxHashMap::default();
     for home in homes.iter().filter(|home| home.is_reported) {
         known
             .entry(home.host)

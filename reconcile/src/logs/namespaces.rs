@@ -5,6 +5,7 @@
 use rustc_hash::FxHashMap;
 use socket_log::encode::FlowOrigin;
 
+use crate::indices::MachineIndex;
 use crate::logs::machines::ProcessHome;
 
 /// All network namespaces in logs, by the kernel's ids.
@@ -14,7 +15,7 @@ pub(crate) struct Namespaces {
     numbers: FxHashMap<(u32, u64), u32>,
     /// Number of sockets of each namespace that were made by processes with logs that began on a
     /// machine.
-    made: FxHashMap<(u32, u32), u64>,
+    made: FxHashMap<(MachineIndex, u32), u64>,
 }
 
 impl Namespaces {
@@ -35,9 +36,9 @@ impl Namespaces {
     }
 
     /// The machine of each namespace, by its number: the one on which most of its sockets were
-    /// made, or else a new one, from `free` on. No two are the same.
-    pub(crate) fn assign_machines(&self, free: u32) -> Vec<u32> {
-        let mut made: Vec<(u64, u32, u32)> = self
+    /// made, or else a new one after the `known` machines. No two are the same.
+    pub(crate) fn assign_machines(&self, known: usize) -> Vec<MachineIndex> {
+        let mut made: Vec<(u64, MachineIndex, u32)> = self
             .made
             .iter()
             .map(|((machine, number), count)| (*count, *machine, *number))
@@ -45,7 +46,7 @@ impl Namespaces {
         made.sort_unstable_by_key(|(count, machine, number)| {
             (std::cmp::Reverse(*count), *machine, *number)
         });
-        let mut machines: Vec<Option<u32>> = vec![None; self.numbers.len()];
+        let mut machines: Vec<Option<MachineIndex>> = vec![None; self.numbers.len()];
         let mut taken = rustc_hash::FxHashSet::default();
         for (_, machine, number) in made {
             if let Some(place @ None) = machines.get_mut(number as usize)
@@ -54,7 +55,8 @@ impl Namespaces {
                 *place = Some(machine);
             }
         }
-        machines.into_iter().zip(free..).map(|(machine, new)| machine.unwrap_or(new)).collect()
+        let new = MachineIndex::indices().skip(known);
+        machines.into_iter().zip(new).map(|(machine, new)| machine.unwrap_or(new)).collect()
     }
 }
 
@@ -95,11 +97,15 @@ mod tests {
         ] {
             namespaces.intern_namespace(&homes[home], id, Some(origin));
         }
-        assert_eq!(namespaces.assign_machines(machines.machine_count()), [homes[0].machine, 3, 4]);
+        let [third, fourth] = [3, 4].map(MachineIndex::from_index);
+        assert_eq!(
+            namespaces.assign_machines(machines.machine_count()),
+            [homes[0].machine, third, fourth]
+        );
         namespaces.intern_namespace(&homes[1], 902, Some(FlowOrigin::Socket));
         assert_eq!(
             namespaces.assign_machines(machines.machine_count()),
-            [homes[0].machine, 3, homes[1].machine]
+            [homes[0].machine, third, homes[1].machine]
         );
     }
 }

@@ -5,20 +5,19 @@ use rustc_hash::FxHashMap;
 use socket_log::LogHeader;
 use socket_log::layout::source;
 
-use crate::indices::ProcessIndex;
+use crate::indices::{HostIndex, MachineIndex, ProcessIndex};
 use crate::logs::control_group;
 use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
 
 /// A traced process. Its index among the processes is also its node.
 #[derive(Clone, Debug)]
 pub(crate) struct TracedProcess {
-    /// Index of the host.
-    pub(crate) host: u32,
+    pub(crate) host: HostIndex,
     /// Index of the kernel (one boot of one). It owns the paths of unix sockets.
     pub(crate) kernel: u32,
-    /// Index of the machine (one network namespace of a kernel). It owns loopback addresses and
-    /// abstract unix names; its processes need not have one clock, as they may be of several hosts.
-    pub(crate) machine: u32,
+    /// The machine. It owns loopback addresses and abstract unix names; its processes need not have
+    /// one clock, as they may be of several hosts.
+    pub(crate) machine: MachineIndex,
     /// The kernel's id of its boot; 0 if unknown.
     pub(crate) boot: u128,
     /// Source of its calls, one of `socket_log::layout::source`.
@@ -56,7 +55,7 @@ pub(crate) fn build_node(header: &LogHeader, host: &str) -> Node {
 /// `children`: by the parent's index, the child's id, and the time. A process has its log only once
 /// it runs.
 pub(crate) fn infer_starts(processes: &mut [TracedProcess], children: &[(ProcessIndex, u32, i64)]) {
-    let mut by_number: FxHashMap<(u32, u32, u32), Vec<ProcessIndex>> = FxHashMap::default();
+    let mut by_number: FxHashMap<(u32, HostIndex, u32), Vec<ProcessIndex>> = FxHashMap::default();
     for (place, process) in ProcessIndex::indices().zip(&*processes) {
         by_number.entry((process.kernel, process.host, process.pid)).or_default().push(place);
     }
@@ -88,10 +87,19 @@ pub(crate) mod tests {
     /// The first of the processes.
     const PARENT: ProcessIndex = ProcessIndex::from_index(0);
 
-    /// A process of host 0.
+    /// A process of the first host.
     pub(crate) fn process(pid: u32, parent: i32, start: i64) -> TracedProcess {
         let node = Node { start: Some(start), parent_pid: Some(parent), ..Node::default() };
-        TracedProcess { host: 0, kernel: 0, machine: 0, boot: 0, source: 0, pid, ended: None, node }
+        TracedProcess {
+            host: HostIndex::default(),
+            kernel: 0,
+            machine: MachineIndex::default(),
+            boot: 0,
+            source: 0,
+            pid,
+            ended: None,
+            node,
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use socket_log::layout::{source, unseen};
 
-use crate::indices::ProcessIndex;
+use crate::indices::{HostIndex, ProcessIndex};
 use crate::logs::capture::Capture;
 use crate::reconciliation::ProgramGap;
 
@@ -44,7 +44,7 @@ pub(crate) fn group_gaps(
 ) -> Vec<ProgramGap> {
     let many = capture.hosts.len() > 1;
     // Processes that strace saw are no longer missing.
-    let seen_otherwise: HashSet<(u32, u32)> = capture
+    let seen_otherwise: HashSet<(HostIndex, u32)> = capture
         .processes
         .iter()
         .filter(|process| process.source != source::LIBRARY)

@@ -8,6 +8,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::indices::HostIndex;
 use crate::logs::process::TracedProcess;
 use crate::logs::program::ProgramDescription;
 use crate::tuning::{MAX_NAME_FOLDERS, MAX_NAME_PARENTS};
@@ -34,7 +35,7 @@ fn inherit_programs(processes: &[TracedProcess], programs: &mut [ProgramDescript
     if !programs.iter().any(|program| program.is_titled) {
         return;
     }
-    let mut by_number: FxHashMap<(u32, u32, i32), Vec<usize>> = FxHashMap::default();
+    let mut by_number: FxHashMap<(u32, HostIndex, i32), Vec<usize>> = FxHashMap::default();
     for (place, process) in processes.iter().enumerate() {
         by_number
             .entry((process.kernel, process.host, process.pid as i32))
@@ -70,7 +71,7 @@ fn inherit_programs(processes: &[TracedProcess], programs: &mut [ProgramDescript
 
 /// The processes of each name that a host has.
 fn group_by_name(processes: &[TracedProcess]) -> Vec<Vec<usize>> {
-    let mut groups: FxHashMap<(u32, &str), Vec<usize>> = FxHashMap::default();
+    let mut groups: FxHashMap<(HostIndex, &str), Vec<usize>> = FxHashMap::default();
     for (place, process) in processes.iter().enumerate() {
         groups.entry((process.host, &process.node.command)).or_default().push(place);
     }
@@ -156,6 +157,7 @@ mod tests {
     use message_trace::Node;
 
     use super::*;
+    use crate::indices::MachineIndex;
 
     /// Names of processes of host 0 with their indices as ids; the parent of each is the previous
     /// one if they are `forked`.
@@ -175,9 +177,9 @@ mod tests {
                     ..Node::default()
                 };
                 TracedProcess {
-                    host: 0,
+                    host: HostIndex::default(),
                     kernel: 0,
-                    machine: 0,
+                    machine: MachineIndex::default(),
                     boot: 0,
                     source: 0,
                     pid,

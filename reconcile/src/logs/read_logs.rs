@@ -195,13 +195,14 @@ impl CaptureBuilder {
             ..*naming
         }))?;
         capture.flows.extend(flows.iter().map(|flow| {
-            let namespace = flow.machine.get().and_then(|number| namespaces.get(number as usize));
+            let number = flow.namespace.get();
+            let namespace = number.and_then(|number| namespaces.get(number as usize));
             let number = namespace
                 .map(|namespace| self.namespaces.intern_namespace(&home, *namespace, flow.origin));
             LogFlow {
                 process: place,
                 pair: flow.pair.get().map(|pair| pair.after(first)).into(),
-                machine: number.into(),
+                namespace: number.into(),
                 ..*flow
             }
         }))?;
@@ -244,7 +245,7 @@ impl CaptureBuilder {
         let of_namespaces = namespaces.assign_machines(machines.machine_count());
         let Capture { flows, processes, .. } = &mut capture;
         flows.for_each_mut(0..flows.len(), |flow| {
-            let namespace = flow.machine.get();
+            let namespace = flow.namespace.get();
             let of_namespace = namespace.and_then(|number| of_namespaces.get(number as usize));
             let of_process = || processes.get(flow.process.index()).map(|process| process.machine);
             flow.machine = of_namespace.copied().or_else(of_process).into();

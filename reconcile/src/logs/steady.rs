@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use socket_log::WallClockStep;
 
+use crate::indices::HostIndex;
 use crate::logs::capture::Capture;
 use crate::tuning::{SETTING_READ_WITHIN_NS, SETTING_SEEN_WITHIN_NS};
 
@@ -79,7 +80,7 @@ impl SteadyClock {
 pub(crate) fn settings_of_hosts(capture: &Capture) -> Vec<Vec<WallClockStep>> {
     let mut all = vec![Vec::new(); capture.hosts.len()];
     for ((host, _), settings) in settings_of_boots(capture) {
-        if let Some(of_host) = all.get_mut(host as usize) {
+        if let Some(of_host) = all.get_mut(host.index()) {
             of_host.extend(settings);
         }
     }
@@ -87,13 +88,15 @@ pub(crate) fn settings_of_hosts(capture: &Capture) -> Vec<Vec<WallClockStep>> {
 }
 
 /// The settings for each host and boot with a log.
-pub(crate) fn settings_of_boots(capture: &Capture) -> BTreeMap<(u32, u128), Vec<WallClockStep>> {
+pub(crate) fn settings_of_boots(
+    capture: &Capture,
+) -> BTreeMap<(HostIndex, u128), Vec<WallClockStep>> {
     let boots = group_by_boot(capture).into_iter();
     boots.map(|(boot, logs)| (boot, settings_of_logs(capture, &logs))).collect()
 }
 
 /// The logs of each host and boot.
-fn group_by_boot(capture: &Capture) -> BTreeMap<(u32, u128), Vec<usize>> {
+fn group_by_boot(capture: &Capture) -> BTreeMap<(HostIndex, u128), Vec<usize>> {
     let mut logs: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (place, process) in capture.processes.iter().enumerate().take(capture.logs.len()) {
         logs.entry((process.host, process.boot)).or_default().push(place);

@@ -5,7 +5,7 @@ use message_trace::ImportedTrace;
 
 use crate::error::Error;
 use crate::host_clocks::facts;
-use crate::indices::OptionalIndex;
+use crate::indices::{HostIndex, OptionalIndex};
 use crate::logs::capture::Capture;
 use crate::pipeline::run::PipelineRun;
 use crate::reconciliation::Reconciliation;
@@ -20,7 +20,7 @@ pub(crate) struct HostClocks {
     pub(crate) facts: Vec<HostFacts>,
     pub(crate) samples: ClockSamples,
     /// The host of each node with a clock of its own.
-    pub(crate) host_of: Vec<OptionalIndex<u32>>,
+    pub(crate) host_of: Vec<OptionalIndex<HostIndex>>,
 }
 
 impl HostClocks {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use socket_log::switches::SwitchLog;
 
 use crate::error::Error;
-use crate::indices::{ProcessIndex, SocketIndex};
+use crate::indices::{HostIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::{Capture, LogFile};
 use crate::pipeline::connect::ConnectedCapture;
 use crate::pipeline::run::PipelineRun;
@@ -103,7 +103,7 @@ fn add_switches(
         for_each_thread_event(&log, budget, run.data.path(), |event| {
             let host = hosts.host_of_process(event.process);
             let common =
-                |time: i64| clocks.common_time(host as usize, time.saturating_add(hosts.ahead));
+                |time: i64| clocks.common_time(host.index(), time.saturating_add(hosts.ahead));
             events.push(to_own_event(&event, host, common(event.time)))
         })?;
     }
@@ -113,9 +113,9 @@ fn add_switches(
 /// Hosts of the processes of one boot of a kernel.
 struct BootHosts {
     /// The host of each process, by its id, if it differs from `BootHosts::other`.
-    of_processes: FxHashMap<u32, u32>,
+    of_processes: FxHashMap<u32, HostIndex>,
     /// The host of all other processes.
-    other: u32,
+    other: HostIndex,
     /// Nanoseconds by which the realtime clock is ahead of the clock in the switches.
     ahead: i64,
 }
@@ -132,8 +132,9 @@ impl BootHosts {
             let (_, ahead) = capture.logs.get(*place)?.clock.log_start()?;
             Some((process, ahead))
         });
-        let is_named =
-            |host: u32| capture.hosts.get(host as usize).is_some_and(|name| *name == header.host);
+        let is_named = |host: HostIndex| {
+            capture.hosts.get(host.index()).is_some_and(|name| *name == header.host)
+        };
         let named = processes.clone().find(|(process, _)| is_named(process.host));
         let any = || processes.clone().next().filter(|_| boot != 0);
         let (process, ahead) = named.or_else(any)?;
@@ -145,7 +146,7 @@ impl BootHosts {
         Some(BootHosts { of_processes, other, ahead })
     }
 
-    fn host_of_process(&self, process: u32) -> u32 {
+    fn host_of_process(&self, process: u32) -> HostIndex {
         self.of_processes.get(&process).copied().unwrap_or(self.other)
     }
 }

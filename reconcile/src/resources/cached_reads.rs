@@ -3,13 +3,14 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::indices::HostIndex;
 use crate::resources::own_event::{OwnEvent, OwnEventKind};
 use crate::sentinels::NIL;
 
 /// Facts about threads. Events come sorted by time; times are in nanoseconds on the common clock.
 #[derive(Debug, Default)]
 pub(crate) struct CachedReads {
-    threads: FxHashMap<(u32, i32), ReadingThread>,
+    threads: FxHashMap<(HostIndex, i32), ReadingThread>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +55,8 @@ mod tests {
     fn a_read_is_cached_if_its_thread_never_waited_meanwhile() {
         let mut cached = CachedReads::default();
         let mut next = |kind, time, values: [i64; 2]| {
-            cached.classify_event(&OwnEvent::new(kind, time, 0, 1, 7).with_values(values))
+            let event = OwnEvent::new(kind, time, HostIndex::default(), 1, 7);
+            cached.classify_event(&event.with_values(values))
         };
         // Bytes, duration.
         assert_eq!(next(OwnEventKind::FileRead, 5, [1, 2]), NIL, "nothing is known of the thread");

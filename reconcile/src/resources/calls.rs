@@ -9,7 +9,7 @@ use socket_log::encode::{Direction, FileOperation, FlowRole, HandoffObject};
 use socket_log::{LogEntry, LogRecord, SocketLog};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::indices::{ProcessIndex, SocketIndex};
+use crate::indices::{HostIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow_numbers::FlowPlaces;
 use crate::resources::handoff_kinds;
@@ -120,7 +120,7 @@ impl ResourceCalls<'_> {
         log.for_each(|entry| {
             if result.is_ok() {
                 let mut time =
-                    |ticks: u64| self.clocks.common_time(of.host as usize, cursor.realtime(ticks));
+                    |ticks: u64| self.clocks.common_time(of.host.index(), cursor.realtime(ticks));
                 result = reading.read_entry(&entry, &mut time, into);
             }
         });
@@ -133,7 +133,7 @@ struct ResourceLogReader<'a> {
     calls: &'a ResourceCalls<'a>,
     file: &'a LogFile,
     process: ProcessIndex,
-    host: u32,
+    host: HostIndex,
     pid: u32,
     places: FlowPlaces<SocketIndex>,
     /// Number of open descriptors of each flow.
@@ -255,7 +255,7 @@ impl ResourceLogReader<'_> {
     ) -> HandoffEventRow {
         let [at, begin, end] = times;
         let owner = match handoff_kinds::keeps_amounts(what) {
-            true => HandoffEventRow::OF_HOST | u64::from(self.host),
+            true => HandoffEventRow::OF_HOST | u64::from(self.host.number()),
             false => self.process.index() as u64,
         };
         let (process, what) = (self.process, what as u32);

@@ -54,7 +54,7 @@ pub(crate) fn read_goroutine_handoffs(
             next = Some((entry.tid, creator));
             return;
         }
-        let mut time = || clocks.common_time(of.host as usize, cursor.realtime(entry.ticks));
+        let mut time = || clocks.common_time(of.host.index(), cursor.realtime(entry.ticks));
         let begun = next.take().filter(|(thread, by)| *thread == entry.tid && *by != 0);
         if let Some((thread, by)) = begun {
             let time = time();

@@ -4,6 +4,7 @@
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use crate::indices::HostIndex;
 use crate::sentinels::NIL;
 
 /// An event.
@@ -16,8 +17,7 @@ pub(crate) struct OwnEvent {
     pub(crate) values: [i64; 4],
     /// A [`OwnEventKind`], by its number.
     pub(crate) kind: u32,
-    /// The host, by its index.
-    pub(crate) host: u32,
+    pub(crate) host: HostIndex,
     /// Ids of the kernel.
     pub(crate) process: i32,
     pub(crate) thread: i32,
@@ -138,7 +138,7 @@ impl OwnEvent {
     pub(crate) fn new(
         kind: OwnEventKind,
         time: i64,
-        host: u32,
+        host: HostIndex,
         process: u32,
         thread: i32,
     ) -> OwnEvent {

@@ -69,7 +69,7 @@ pub(crate) fn write_events(
         let event = Event {
             time: own.time,
             kind: *name,
-            host: vocabulary.hosts.get(own.host as usize).copied().unwrap_or(NameInterner::UNKNOWN),
+            host: vocabulary.hosts.get(own.host.index()).copied().unwrap_or(NameInterner::UNKNOWN),
             processor: own.processor,
             process: own.process,
             thread: own.thread,

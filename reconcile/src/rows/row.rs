@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::{CallSpan, FlowMessage};
 use crate::connections::connection_setup::ConnectionSetup;
-use crate::indices::{ConnectionIndex, OptionalIndex};
+use crate::indices::{ConnectionIndex, HostIndex, OptionalIndex};
 use crate::optional_time::OptionalTime;
 use crate::rows::message_span::{MessageSpan, place_of_call};
 use crate::rows::operation_start::OperationStart;
@@ -229,13 +229,13 @@ impl MessageRow {
 pub(crate) struct CommonClock<'a> {
     pub(crate) clocks: &'a ClockModel,
     /// The host of each node; none for nodes with times that are already on the common clock.
-    pub(crate) hosts: &'a [OptionalIndex<u32>],
+    pub(crate) hosts: &'a [OptionalIndex<HostIndex>],
 }
 
 impl CommonClock<'_> {
     fn time_of_node(&self, node: Option<NodeId>, time: i64) -> i64 {
         match node.and_then(|node| self.hosts.get(node.index())?.get()) {
-            Some(host) => self.clocks.common_time(host as usize, time),
+            Some(host) => self.clocks.common_time(host.index(), time),
             None => time,
         }
     }

@@ -9,7 +9,7 @@ use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 use socket_log::layout::source;
 
-use crate::indices::SocketIndex;
+use crate::indices::{HostIndex, MachineIndex, OptionalIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::socket_names::SocketNameId;
 use crate::sockets::addresses::MachineAddresses;
@@ -34,7 +34,7 @@ pub(crate) fn find_duplicates(
 }
 
 /// The names of an end, and its machine if they are local to it.
-type EndNames = (SocketNameId, SocketNameId, u32);
+type EndNames = (SocketNameId, SocketNameId, OptionalIndex<MachineIndex>);
 
 /// Finds duplicate streams: they have equal names and existed at the same time. Times of different
 /// hosts are not comparable: there, as many connections with these names as the other source has
@@ -50,8 +50,7 @@ fn find_duplicate_streams(
     for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
         let both = names.inet_name(socket.local).zip(names.inet_name(socket.peer));
         if let (TransportProtocol::Tcp, Some((local, peer))) = (socket.protocol, both) {
-            let machine =
-                if names.is_of_its_machine(socket.local) { socket.machine } else { u32::MAX };
+            let machine = names.machine_of_name(socket.local, socket.machine);
             ends.push(((local, peer, machine), socket.source, socket.named, place))?;
         }
     }
@@ -135,7 +134,7 @@ fn find_duplicate_unix(
     sockets: &SpillableVec<KernelSocket>,
     second: &mut Vec<SocketIndex>,
 ) {
-    let mut recorded: FxHashMap<(u32, u32), Vec<(i64, i64)>> = FxHashMap::default();
+    let mut recorded: FxHashMap<(HostIndex, u32), Vec<(i64, i64)>> = FxHashMap::default();
     for process in capture.processes.iter().filter(|process| process.source == source::LIBRARY) {
         let span = (process.node.start.unwrap_or(i64::MIN), process.ended.unwrap_or(i64::MAX));
         recorded.entry((process.host, process.pid)).or_default().push(span);

@@ -5,7 +5,9 @@ use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 use socket_log::encode::FlowRole;
 
-use crate::indices::{LogFlowIndex, OptionalIndex, ProcessIndex, SocketIndex};
+use crate::indices::{
+    HostIndex, LogFlowIndex, MachineIndex, OptionalIndex, ProcessIndex, SocketIndex,
+};
 use crate::logs::capture::Capture;
 use crate::logs::flow::{FlowKind, FlowNaming, LogFlow};
 use crate::reconciliation::{Reconciliation, add_count};
@@ -116,7 +118,7 @@ impl FlowGroups {
         let mut first = SpillableVec::new(pool);
         // The kernel's number is valid for that kernel only, and another source may have taken the
         // socket's id from elsewhere.
-        let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
+        let mut places_of_ids: FxHashMap<(u32, HostIndex, u32), u32> = FxHashMap::default();
         let mut by_cookie: SpillableVec<FlowGroupRow> = SpillableVec::new(pool);
         for (place, flow) in LogFlowIndex::indices().zip(flows.iter()) {
             let protocol = flow.kind.map(FlowKind::protocol);
@@ -137,7 +139,7 @@ impl FlowGroups {
                 Some(_) if flow.cookie != 0 => {
                     let process = &capture.processes[flow.process.index()];
                     let number = places_of_ids.len() as u32;
-                    let place_of_id = [process.kernel, process.host, process.source];
+                    let place_of_id = (process.kernel, process.host, process.source);
                     let number = *places_of_ids.entry(place_of_id).or_insert(number);
                     by_cookie.push((flow.cookie, number, OptionalIndex::NONE, place))?;
                 }
@@ -184,7 +186,7 @@ impl FlowGroups {
 
 /// A flow with the key of its socket: the kernel's number, its scope by index, and the machine if
 /// it matters; and the flow's index.
-type FlowGroupRow = (u64, u32, OptionalIndex<u32>, LogFlowIndex);
+type FlowGroupRow = (u64, u32, OptionalIndex<MachineIndex>, LogFlowIndex);
 
 /// Whether each scope counts per network namespace, because the same number was given on several
 /// machines: older kernels count so. With other kernels, a socket that seems to be on several
@@ -196,7 +198,7 @@ fn counted_apart(
     places: usize,
 ) -> Vec<bool> {
     let mut apart = vec![false; places];
-    let mut before: Option<(u64, u32, OptionalIndex<u32>)> = None;
+    let mut before: Option<(u64, u32, OptionalIndex<MachineIndex>)> = None;
     for (cookie, number, _, place) in by_cookie.iter().copied() {
         let flow = &flows[place.index()];
         if flow.is_found() {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use socket_log::encode::FlowRole;
 use socket_log::layout::source;
 
-use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
+use crate::indices::{HostIndex, MachineIndex, OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::LogFile;
 use crate::logs::flow_numbers::FlowPlaces;
 use crate::socket_names::SocketNameId;
@@ -20,9 +20,9 @@ use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 /// A kernel socket. Times are nanoseconds since the Unix epoch on the host's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelSocket {
-    pub(crate) host: u32,
+    pub(crate) host: HostIndex,
     pub(crate) kernel: u32,
-    pub(crate) machine: u32,
+    pub(crate) machine: MachineIndex,
     /// Source of the socket's calls, one of `source`.
     pub(crate) source: u32,
     pub(crate) protocol: TransportProtocol,

@@ -350,7 +350,8 @@ impl ConnectionMatcher<'_> {
     fn add_sample(&self, part: &FlowMessage, samples: &mut ClockSamples) {
         let processes = &self.matcher.capture.processes;
         let host = |process: ProcessIndex| {
-            processes.get(process.index()).map_or(0, |process| process.host)
+            let host = processes.get(process.index()).map(|process| process.host);
+            host.unwrap_or_default().number()
         };
         if let (Some(sent), Some(received)) = (part.sent, part.received) {
             let (from, to) = (host(sent.process), host(received.process));

@@ -9,7 +9,7 @@ use out_of_core::{MemoryPool, SpillableVec};
 use rustc_hash::FxHashMap;
 
 use super::half_flow::{FlowDirectionSummary, FlowTurn, HalfFlow, HalfFlowSide};
-use crate::indices::ProcessIndex;
+use crate::indices::{MachineIndex, ProcessIndex};
 
 /// A [`HalfFlow`] without its turns. Its names have numbers as well: equal names have equal ones.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct HalfFlowRow {
     pub(crate) local_name: u32,
     pub(crate) peer_name: u32,
     pub(crate) host: u32,
-    pub(crate) machine: u32,
+    pub(crate) machine: MachineIndex,
     pub(crate) process: ProcessIndex,
     pub(crate) made: i64,
     pub(crate) sent: FlowDirectionSummary,
@@ -89,7 +89,7 @@ impl HalfFlowTable {
                 local_name,
                 peer_name,
                 host,
-                machine,
+                machine: MachineIndex::from_index(machine as usize),
                 process: ProcessIndex::from_index(process as usize),
                 made,
                 sent,

@@ -16,7 +16,7 @@ use socket_log::encode::FlowRole;
 use crate::connections::connection::SocketPartners;
 use crate::event_pass::chosen_sockets::{ChosenMembers, ChosenSockets};
 use crate::event_pass::log_pass::{EventPass, SocketCall};
-use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
+use crate::indices::{HostIndex, OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::socket_names::SocketNameId;
 use crate::sockets::socket::{KernelSocket, KernelSockets};
@@ -75,7 +75,7 @@ impl HalfFlows {
             halves: HalfFlowTable::new(pool, capture.names.len()),
             sockets: SpillableVec::new(pool),
         };
-        let mut clocks: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        let mut clocks: FxHashMap<(HostIndex, u32), u32> = FxHashMap::default();
         let mut beginnings = found.beginnings.iter().peekable();
         let mut calls = found.calls.iter().peekable();
         for (number, place) in (0..).zip(chosen.sockets.iter()) {

@@ -12,7 +12,7 @@ use crate::connections::connection::Connection;
 use crate::connections::connection_setup::ConnectionSetup;
 use crate::datagrams::datagram_end::DatagramEnd;
 use crate::datagrams::flows::{AllFlows, DatagramFlow};
-use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
+use crate::indices::{HostIndex, MachineIndex, OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::logs::lookups::LookupIndex;
 use crate::rows::row::{MessageRow, MessageSlot, SlotEnd};
@@ -77,13 +77,13 @@ struct PeerView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UntracedPeer {
     /// The peer's name, and the machine if the name is local to it.
-    Named(SocketNameId, u32),
+    Named(SocketNameId, OptionalIndex<MachineIndex>),
     /// The peer's process id, and its machine.
-    Process(u32, u32),
+    Process(u32, MachineIndex),
     /// The peer is known only as the peer of this socket.
     Of(SocketIndex),
     /// The name lookup of a host, which is none of its processes.
-    NameLookup(u32),
+    NameLookup(HostIndex),
 }
 
 /// A position on one line, from a kind and two numbers. The lower number is often the successor of
@@ -106,10 +106,14 @@ impl Locality for UnnamedEndpoint {
 impl Locality for UntracedPeer {
     fn position(&self) -> u64 {
         match *self {
-            UntracedPeer::Named(name, machine) => on_line(0, machine, name.index() as u32),
-            UntracedPeer::Process(pid, machine) => on_line(1, machine, pid),
+            UntracedPeer::Named(name, machine) => {
+                // Names that mean the same on all machines are apart from all others.
+                let machine = machine.get().map_or(u32::MAX, |machine| machine.index() as u32);
+                on_line(0, machine, name.index() as u32)
+            }
+            UntracedPeer::Process(pid, machine) => on_line(1, machine.index() as u32, pid),
             UntracedPeer::Of(socket) => on_line(2, 0, socket.index() as u32),
-            UntracedPeer::NameLookup(host) => on_line(3, 0, host),
+            UntracedPeer::NameLookup(host) => on_line(3, 0, host.number()),
         }
     }
 }
@@ -256,7 +260,7 @@ impl<'a> EntityTables<'a> {
         flow: &DatagramFlow,
         lookups: &LookupIndex,
         addresses: &MachineAddresses,
-    ) -> Option<u32> {
+    ) -> Option<HostIndex> {
         let (DatagramEnd::Untraced { name, of }, TransportProtocol::Udp) =
             (flow.ends[0], flow.protocol)
         else {
@@ -273,11 +277,11 @@ impl<'a> EntityTables<'a> {
 
     /// The node of the name lookup that serves a process.
     pub(crate) fn name_lookup(&mut self, process: ProcessIndex) -> Result<NodeId, PathError> {
-        let host = self.capture.processes.get(process.index()).map_or(0, |process| process.host);
-        self.name_lookup_of(host)
+        let host = self.capture.processes.get(process.index()).map(|process| process.host);
+        self.name_lookup_of(host.unwrap_or_default())
     }
 
-    fn name_lookup_of(&mut self, host: u32) -> Result<NodeId, PathError> {
+    fn name_lookup_of(&mut self, host: HostIndex) -> Result<NodeId, PathError> {
         let number = self.untraced.intern(UntracedPeer::NameLookup(host))?;
         if number as usize == self.seen.len() {
             let (of, name) = (OptionalIndex::NONE, OptionalIndex::NONE);
@@ -310,7 +314,7 @@ impl<'a> EntityTables<'a> {
         client: bool,
     ) -> Result<SlotEnd, PathError> {
         let (socket, names) = (&self.sockets[place.index()], &self.capture.names);
-        let machine = if names.is_of_its_machine(name) { socket.machine } else { u32::MAX };
+        let machine = names.machine_of_name(name, socket.machine);
         let (peer, endpoint) = match name.get().zip(self.named_endpoint(name)) {
             Some((name, endpoint)) => (UntracedPeer::Named(name, machine), endpoint),
             None if socket.peer_pid != 0 => (
@@ -335,13 +339,13 @@ impl<'a> EntityTables<'a> {
     /// The node of an untraced peer.
     fn untraced_node(&self, peer: UntracedPeer, seen: PeerView) -> Node {
         if let UntracedPeer::NameLookup(host) = peer {
-            let host = self.capture.hosts.get(host as usize).cloned().unwrap_or_default();
+            let host = self.capture.hosts.get(host.index()).cloned().unwrap_or_default();
             return Node { host, command: "name lookup".to_owned(), ..Node::default() };
         }
         let address = self.capture.names.inet_address(seen.name);
         let host = || {
             let socket = self.sockets.get(seen.of.get()?.index())?;
-            self.capture.hosts.get(socket.host as usize).cloned()
+            self.capture.hosts.get(socket.host.index()).cloned()
         };
         let command = match (address, peer) {
             (Some(address), _) if seen.client => address.ip().to_string(),

@@ -12,7 +12,7 @@ use message_trace::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::host_clocks::facts;
-use crate::indices::OptionalIndex;
+use crate::indices::{HostIndex, OptionalIndex};
 use crate::optional_time::OptionalTime;
 use crate::reconciliation::{Reconciliation, add_count};
 use crate::rows::imported_row::ImportedRow;
@@ -34,11 +34,11 @@ pub(crate) fn sample_imports(
         most += table::count_rows(import.nodes_path())? as usize;
     }
     let mut samples = ClockSamples::new(most);
-    let mut known: FxHashMap<String, u32> =
-        hosts.iter().enumerate().map(|(place, host)| (host.name.clone(), place as u32)).collect();
+    let mut known: FxHashMap<String, HostIndex> =
+        hosts.iter().map(|host| host.name.clone()).zip(HostIndex::indices()).collect();
     for import in imports {
         let nodes = NodeList::read(import.nodes_path())?;
-        let mut host_of: Vec<Option<u32>> = vec![None; nodes.len()];
+        let mut host_of: Vec<Option<HostIndex>> = vec![None; nodes.len()];
         let mut host = |node: NodeId, time: i64| {
             let place = host_of.get_mut(node.index())?;
             let place = match *place {
@@ -47,11 +47,11 @@ pub(crate) fn sample_imports(
                     let name = &nodes.get(node)?.host;
                     *place.insert(*known.entry(name.clone()).or_insert_with(|| {
                         hosts.push(HostFacts { name: name.clone(), ..HostFacts::default() });
-                        (hosts.len() - 1) as u32
+                        HostIndex::from_index(hosts.len() - 1)
                     }))
                 }
             };
-            facts::note_reading(hosts.get_mut(place as usize)?, time);
+            facts::note_reading(hosts.get_mut(place.index())?, time);
             Some((place, time))
         };
         for_each_message(import, &nodes, progress, |trace, id| {
@@ -64,7 +64,7 @@ pub(crate) fn sample_imports(
                 && from != to
                 && !m.is_connect()
             {
-                samples.add_message(from, to, sent, received);
+                samples.add_message(from.number(), to.number(), sent, received);
             }
             Ok(())
         })?;
@@ -109,7 +109,7 @@ fn for_each_message(
 pub(crate) struct ImportJoiner<'a, 'b> {
     pub(crate) output: &'a mut EntityTables<'b>,
     /// The host of each node; none for nodes with times that are already on the common clock.
-    pub(crate) hosts: &'a mut Vec<OptionalIndex<u32>>,
+    pub(crate) hosts: &'a mut Vec<OptionalIndex<HostIndex>>,
     pub(crate) host_names: &'a [HostFacts],
     pub(crate) calls: &'a mut CallIdFile,
     pub(crate) outcome: &'a mut Reconciliation,
@@ -138,12 +138,8 @@ impl ImportJoiner<'_, '_> {
         }
         drop(again);
         self.hosts.resize(self.output.node_count(), OptionalIndex::NONE);
-        let places = self
-            .host_names
-            .iter()
-            .enumerate()
-            .map(|(place, host)| (host.name.as_str(), place as u32));
-        let places: FxHashMap<&str, u32> = places.collect();
+        let names = self.host_names.iter().map(|host| host.name.as_str());
+        let places: FxHashMap<&str, HostIndex> = names.zip(HostIndex::indices()).collect();
         for import in imports {
             let own = NodeList::read(import.nodes_path())?;
             let mut nodes: Vec<NodeId> = Vec::with_capacity(own.len());
