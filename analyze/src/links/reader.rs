@@ -67,12 +67,13 @@ impl LinkReader {
                 let parent =
                     u64::try_from(parent).map_err(|why| PathError::malformed(&self.path, why))?;
                 let here = match parent.checked_sub(first) {
-                    Some(here) => {
+                    // The writer has no row for a parent that it did not know.
+                    Some(here) if here != u64::from(u32::MAX) => {
                         let row = u32::try_from(here)
                             .map_err(|why| PathError::malformed(&self.path, why))?;
                         ParentMessage::Here(MessageId::from_index(row as usize))
                     }
-                    None => ParentMessage::Elsewhere,
+                    _ => ParentMessage::Elsewhere,
                 };
                 parents.push((here, probability));
             }

@@ -128,9 +128,10 @@ impl MessageParser for Amqp {
         let Some(operation) = parse_operation(channel, body, unparsed.position_at(0)) else {
             return ParseStep::Lost;
         };
+        let is_client = unparsed.speaker == FlowSpeaker::Client;
         match operation.name.as_str() {
-            TUNED => self.tuned = Some(operation.place),
-            "connection.open" => {
+            TUNED if is_client => self.tuned = Some(operation.place),
+            "connection.open" if is_client => {
                 let place = self.tuned.take().unwrap_or(operation.place);
                 out.push(ProtocolOperation { place, ..operation });
             }

@@ -118,7 +118,8 @@ impl LearnedModel {
         workers::calibrate_shares(service, &mut found.shares);
         words::update_assignment(whole, &mut found);
         traced::restrict_to_traces(whole, &mut found.shares);
-        // No call of another batch is one of the samples that the model was learned from.
+        // No request or call of another batch is a sample that the model was learned from.
+        self.model.own_requests = 0.0;
         self.model.learned_calls = Arc::default();
         self.model.learned_replies = Arc::default();
         found

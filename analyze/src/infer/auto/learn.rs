@@ -219,7 +219,8 @@ fn learn_threads(
 /// Counts the final shapes of the requests of each kind; `ended` has pairs of kind and shape.
 fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, u32)>) {
     ended.sort_unstable();
-    model.requests = ended.len() as f64;
+    model.own_requests = if ended.len() < 2 { 0.0 } else { 1.0 };
+    let requests = ended.len() as f64;
     for of_kind in ended.chunk_by(|one, other| one.0 == other.0) {
         let kind = of_kind[0].0;
         let mut finals: Vec<(u32, f64)> = of_kind
@@ -256,7 +257,7 @@ fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, 
     }
     // Requests of kinds that make no calls of a kind made none.
     for counts in model.counts_of_all.values_mut() {
-        counts[0] += model.requests - counts.iter().sum::<f64>();
+        counts[0] += requests - counts.iter().sum::<f64>();
     }
 }
 

@@ -42,8 +42,9 @@ pub(super) struct ServiceModel {
     pub(super) counts: FxHashMap<u32, Vec<(u32, Vec<f64>)>>,
     /// The same for requests of all kinds, by the kind of call.
     pub(super) counts_of_all: FxHashMap<u32, Vec<f64>>,
-    /// Number of requests of all kinds.
-    pub(super) requests: f64,
+    /// Number of requests that are left out of the counts: 1, as a request is among them and is no
+    /// evidence of itself, or 0 if there is no other, or if the counts are of another batch.
+    pub(super) own_requests: f64,
     /// Next calls for a request of that kind and shape, each with its frequency.
     pub(super) next: FxHashMap<(u32, ShapeId), Vec<(u32, f64)>>,
     /// Log-odds by which a later request overtakes less often than its delay alone predicts, by the
@@ -124,7 +125,7 @@ impl ServiceModel {
             return *known;
         }
         let finals = self.finals.get(&kind).map_or(&[][..], Vec::as_slice);
-        let own = if self.requests < 2.0 { 0.0 } else { 1.0 };
+        let own = self.own_requests;
         let (mut least, mut just, mut total) = (-own, -own, 0.5 - own);
         for (of, count) in finals {
             total += count;
@@ -141,7 +142,7 @@ impl ServiceModel {
         for (of, counts) in known {
             let count = shapes.count(shape, *of) as usize;
             let of_all = self.counts_of_all.get(of).map_or(&[][..], Vec::as_slice);
-            let [at_least, exactly] = count_probabilities(counts, of_all, count);
+            let [at_least, exactly] = count_probabilities(counts, of_all, own, count);
             (any_least, any_just) = (any_least * at_least, any_just * exactly);
         }
         for (of, count) in shapes.counts(shape) {
@@ -218,11 +219,10 @@ impl ServiceModel {
 
 /// Probabilities that a request makes at least and exactly `count` calls of a kind, if
 /// `counts[n]` requests of its kind, itself among them, made `n`, and `of_all[n]` requests of any
-/// kind. It is left out of both, as a request is no evidence of what it does itself, unless there
-/// is no other. The kind has the distribution of all as its prior, with the weight of a request.
-fn count_probabilities(counts: &[f64], of_all: &[f64], count: usize) -> [f64; 2] {
+/// kind. `own` of the requests are left out of both. The kind has the distribution of all as its
+/// prior, with the weight of a request.
+fn count_probabilities(counts: &[f64], of_all: &[f64], own: f64, count: usize) -> [f64; 2] {
     let requests: f64 = of_all.iter().sum();
-    let own = if requests < 2.0 { 0.0 } else { 1.0 };
     let seen = |counts: &[f64]| {
         let at_least = counts.iter().skip(count).sum();
         let exactly = counts.get(count).copied().unwrap_or(0.0);
@@ -255,16 +255,16 @@ mod tests {
         let mut alone = of_all.clone();
         alone[0] = 0.0;
         for counts in [&of_all, &alone] {
-            let [at_least, exactly] = count_probabilities(counts, &of_all, 66);
+            let [at_least, exactly] = count_probabilities(counts, &of_all, 1.0, 66);
             assert!(at_least < 1e-20 && exactly < 1e-20, "{at_least} {exactly}");
         }
-        let [_, none] = count_probabilities(&of_all, &of_all, 0);
+        let [_, none] = count_probabilities(&of_all, &of_all, 1.0, 0);
         assert!((none - (79.0 + 79.02 / 81.0) / 81.0).abs() < 1e-9, "{none}");
     }
 
     #[test]
     fn the_only_request_is_compared_with_itself() {
-        let [at_least, exactly] = count_probabilities(&[0.0, 1.0], &[0.0, 1.0], 1);
+        let [at_least, exactly] = count_probabilities(&[0.0, 1.0], &[0.0, 1.0], 0.0, 1);
         assert!((at_least - (1.0 + 1.25 / 2.0) / 2.0).abs() < 1e-9 && exactly > 0.5);
     }
 
@@ -272,7 +272,7 @@ mod tests {
     fn each_further_call_is_less_likely_by_the_same_factor() {
         // Two calls for each of ten requests: a mean of 2, so that the factor is 2/3.
         let counts = [0.0, 0.0, 10.0];
-        let at_least = |count| count_probabilities(&counts, &counts, count)[0];
+        let at_least = |count| count_probabilities(&counts, &counts, 1.0, count)[0];
         assert!((at_least(5) / at_least(4) - 2.0 / 3.0).abs() < 1e-9);
         assert!(at_least(2) > 0.9, "{}", at_least(2));
     }
