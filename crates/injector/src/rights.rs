@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(
             privilege_of_mode(0o4755, [0, 0], ""),
             Some(FilePrivilege::SetUser),
-            "nobody knows"
+            "it is not known"
         );
     }
 
@@ -219,7 +219,7 @@ mod tests {
         assert!(gains(0x400, 0, u64::MAX), "it lacks one of them");
         assert!(!gains(0, 0, !PERMITTED), "nothing can give it these");
         assert!(gains(PERMITTED, 0x20, u64::MAX), "it inherits one that it does not have");
-        assert!(gains_capabilities(&value, ""), "nobody knows");
+        assert!(gains_capabilities(&value, ""), "it is not known");
         assert!(gains_capabilities(&[1, 0, 0, 2], "CapInh:\t0\nCapPrm:\t0\nCapBnd:\t0\n"));
     }
 
