@@ -49,15 +49,15 @@ pub struct AnalysisTotals {
     /// Path patterns.
     pub patterns: u64,
     /// Calls with causes that hand-offs between threads show. Omitted from the summary if 0.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub handed_on: u64,
     /// Messages with causes that rare words show, which they share. Omitted from the summary if 0.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub by_words: u64,
 }
 
 /// Returns whether a count is 0.
-fn is_none(count: &u64) -> bool {
+fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
@@ -93,22 +93,22 @@ pub fn analyze_by(
     AnalysisSummary::remove(&summary)?;
     progress.begin_step("naming nodes", 0);
     let threads = options.resources.thread_count();
-    let whole = TraceOverview::read(dir, threads, inference.looks_for_calls())?;
-    let whole = whole.without_evidence(&options.without);
-    let mut namer = Namer::new(&whole.outline, options);
+    let overview = TraceOverview::read(dir, threads, inference.looks_for_calls())?;
+    let overview = overview.without_evidence(&options.without);
+    let mut namer = Namer::new(&overview.outline, options);
     let budget = MemoryBudget::new(options.resources.memory);
     let mut paths = PathBuilder::new(options, &budget, dir.path());
     let mut links = LinkWriter::create(&dir.links_path())?;
     let mut totals = AnalysisTotals::default();
     let mut tally = EvidenceTally::default();
     let mut span: Option<(i64, i64)> = None;
-    let mut all = TraceBatches::open(dir, options.stretch, &whole)?;
-    let uses = inference.looks_for_calls() && !options.without.contains(&Evidence::Handoffs);
-    let mut handoffs = if uses { HandoffReader::open(dir)? } else { None };
+    let mut batches = TraceBatches::open(dir, options.stretch, &overview)?;
+    let has_use = inference.looks_for_calls() && !options.without.contains(&Evidence::Handoffs);
+    let mut reader = if has_use { HandoffReader::open(dir)? } else { None };
     let next = || {
-        let Some(batch) = all.next_batch()? else { return Ok(None) };
+        let Some(batch) = batches.next_batch()? else { return Ok(None) };
         let naming = namer.name_batch(&batch.trace);
-        let handoffs = handoffs.as_mut().map(|all| all.read_for_batch(&batch.trace)).transpose()?;
+        let handoffs = reader.as_mut().map(|all| all.read_for_batch(&batch.trace)).transpose()?;
         Ok(Some((batch, naming, handoffs.unwrap_or_default())))
     };
     run_ahead(threads, next, |(batch, naming, handoffs)| {
@@ -157,7 +157,7 @@ pub fn analyze_by(
         paths.build_previous(progress)
     })?;
     links.finish()?;
-    let found = paths.finish(all.operation_names(), dir, progress)?;
+    let found = paths.finish(batches.operation_names(), dir, progress)?;
     let totals = AnalysisTotals {
         span: span.map_or(0, |(first, last)| last.saturating_sub(first)),
         roots: found.built.roots,

@@ -1,7 +1,7 @@
 //! Batches of a trace, so that memory does not grow with the trace. A batch is a number of messages
 //! in the order of the trace, with some context before and after them. Results of a batch are kept
-//! for its own messages only; the context shows what these overlap with (Project 5, section 8, does
-//! this for the nesting algorithm).
+//! for its own messages only; the context has the messages that overlap with them (Project 5,
+//! section 8, does this for the nesting algorithm).
 
 mod operation_names;
 mod operations;
@@ -19,7 +19,7 @@ use out_of_core::workers::run_in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::evidence::Evidence;
-use crate::naming::OutlineBuilder;
+use crate::naming::{OutlineBuilder, TraceOutline};
 use crate::tuning::paths::batches::AROUND_DIVISOR;
 use operations::OperationCursor;
 pub use operations::attach_operations;
@@ -29,11 +29,13 @@ use words::WordCursor;
 /// Iterator over the batches of the trace of a data directory.
 pub(crate) struct TraceBatches {
     reader: MessageReader,
+    /// Number of own messages of a batch.
     length: usize,
+    /// Number of messages of the trace.
     rows: u64,
-    /// The previous batch.
-    last: Option<Arc<TraceBatch>>,
-    /// Uneven flows of the whole trace; `None` if no calls are inferred.
+    previous: Option<Arc<TraceBatch>>,
+    /// Flows of the whole trace on which the two sides sent different numbers of messages
+    /// ([`FlowSurplus`]); `None` if no calls are inferred.
     uneven: Option<Arc<FxHashSet<FlowId>>>,
     /// Operations of the messages, if known.
     operations: Option<OperationCursor>,
@@ -61,20 +63,20 @@ impl TraceBatches {
     pub(crate) fn open(
         data: &DataDir,
         length: usize,
-        whole: &TraceOverview,
+        overview: &TraceOverview,
     ) -> Result<TraceBatches, PathError> {
-        let nodes = whole.outline.nodes.clone();
+        let nodes = overview.outline.trace().nodes.clone();
         let reader =
-            MessageReader::open_with_nodes(data.messages_path(), nodes, whole.uneven.is_some())?;
+            MessageReader::open_with_nodes(data.messages_path(), nodes, overview.uneven.is_some())?;
         let rows = reader.row_count();
         Ok(TraceBatches {
             reader,
             length: length.max(1),
             rows,
-            last: None,
-            uneven: whole.uneven.clone(),
-            operations: OperationCursor::open(data, whole.operations)?,
-            words: if whole.words { WordCursor::open(data)? } else { None },
+            previous: None,
+            uneven: overview.uneven.clone(),
+            operations: OperationCursor::open(data, overview.operations)?,
+            words: if overview.words { WordCursor::open(data)? } else { None },
         })
     }
 
@@ -94,9 +96,9 @@ impl TraceBatches {
     /// # Errors
     /// If the trace cannot be read.
     pub(crate) fn next_batch(&mut self) -> Result<Option<Arc<TraceBatch>>, PathError> {
-        let last = self.last.take();
-        let begin = last.as_ref().map_or(0, |last| last.first + last.own.end as u64);
-        if last.is_some() && begin >= self.rows {
+        let previous = self.previous.take();
+        let begin = previous.as_ref().map_or(0, |batch| batch.first + batch.own.end as u64);
+        if previous.is_some() && begin >= self.rows {
             return Ok(None);
         }
         let around = self.length / AROUND_DIVISOR;
@@ -108,26 +110,27 @@ impl TraceBatches {
         // A batch with the whole trace shows its uneven flows by itself.
         trace.beyond.uneven = self.uneven.clone().filter(|_| (length as u64) < self.rows);
         trace.reserve_rows((own.end + around).min((self.rows - begin) as usize + before));
-        if let Some(last) = last {
-            let rest = last.own.end - before;
-            trace.append_rows(&last.trace, rest..last.trace.len());
+        // The end of the previous batch and its context are the beginning of this batch.
+        if let Some(previous) = previous {
+            let shared = previous.own.end - before;
+            trace.append_rows(&previous.trace, shared..previous.trace.len());
             if self.uneven.is_some() {
-                trace.beyond.open = last.trace.beyond.open.clone();
-                count_open_requests(&mut trace.beyond.open, &last.trace, 0..rest);
+                trace.beyond.open = previous.trace.beyond.open.clone();
+                count_open_requests(&mut trace.beyond.open, &previous.trace, 0..shared);
             }
         }
-        let known = trace.len();
-        let wanted = (own.end + around).saturating_sub(known);
+        let shared_rows = trace.len();
+        let wanted = (own.end + around).saturating_sub(shared_rows);
         self.reader.read_rows(&mut trace, wanted)?;
         let first = begin - before as u64;
         if let Some(operations) = &mut self.operations {
-            operations.attach_to_batch(&mut trace, known, first)?;
+            operations.attach_to_batch(&mut trace, shared_rows, first)?;
         }
         if let Some(words) = &mut self.words {
-            words.attach_to_batch(&mut trace, known, first)?;
+            words.attach_to_batch(&mut trace, shared_rows, first)?;
         }
         let batch = Arc::new(TraceBatch { trace, first, own });
-        self.last = Some(batch.clone());
+        self.previous = Some(batch.clone());
         Ok(Some(batch))
     }
 }
@@ -135,7 +138,7 @@ impl TraceBatches {
 /// Overview of the whole trace, from a first pass.
 pub(crate) struct TraceOverview {
     /// Outline of the whole trace: its nodes, and each pair of endpoints once.
-    pub(crate) outline: MessageTrace,
+    pub(crate) outline: TraceOutline,
     /// Flows with unequal numbers of messages without call ids on their two sides. A first message
     /// from the accepting side is not counted, since it answers no message that was seen. `None` if
     /// no calls are inferred.
@@ -167,29 +170,34 @@ impl TraceOverview {
     ) -> Result<TraceOverview, PathError> {
         let reader = EndsReader::open(data.messages_path(), data.nodes_path(), calls)?;
         let mut outline = OutlineBuilder::new(reader.nodes().clone());
-        let mut more = FlowSurplus::default();
-        // An outline is its own outline, so the outline of each row group is built separately.
-        let of_group = |group: usize| {
+        let mut surplus = FlowSurplus::default();
+        // The outlines of all row groups have the same outline as the trace, so row groups are read
+        // separately.
+        let read_group = |group: usize| {
             let mut outline = OutlineBuilder::new(NodeList::default());
-            let mut more = FlowSurplus::default();
+            let mut surplus = FlowSurplus::default();
             reader.read_group(group, |part| {
                 for row in part.ids().filter(|row| calls && part.call_number(*row).is_none()) {
-                    more.add_messages(
+                    surplus.add_messages(
                         part.flow(row),
                         if part.direction(row) == FROM_CONNECTING { 1 } else { -1 },
                     );
                 }
                 outline.add_messages(part);
             })?;
-            Ok((outline.into_trace(), more))
+            Ok((outline.into_trace(), surplus))
         };
-        run_in_order(threads, reader.group_count(), of_group, |_, (part, of_group)| {
+        run_in_order(threads, reader.group_count(), read_group, |_, (part, later)| {
             outline.add_messages(&part);
-            more.append_later(of_group);
+            surplus.append_later(later);
             Ok(())
         })?;
-        let uneven = calls.then(|| Arc::new(more.into_uneven_flows()));
-        Ok(TraceOverview { outline: outline.into_trace(), uneven, operations: calls, words: true })
+        let uneven = calls.then(|| Arc::new(surplus.into_uneven_flows()));
+        let outline = TraceOutline::new(outline.into_trace(), |add_part| {
+            let reader = EndsReader::open_timed(data.messages_path(), data.nodes_path())?;
+            (0..reader.group_count()).try_for_each(|group| reader.read_group(group, &mut *add_part))
+        })?;
+        Ok(TraceOverview { outline, uneven, operations: calls, words: true })
     }
 }
 
@@ -344,7 +352,7 @@ mod tests {
         );
         for threads in [1, 3] {
             let known = TraceOverview::read(&data, threads, true).unwrap();
-            assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));
+            assert_eq!((known.outline.trace().len(), known.outline.trace().nodes.len()), (2, 2));
             let uneven = known.uneven.as_ref().unwrap().iter().map(|flow| flow.number());
             assert_eq!(uneven.collect::<Vec<_>>(), [5]);
         }
@@ -353,13 +361,18 @@ mod tests {
     #[test]
     fn names_by_the_outline_equal_names_by_the_whole_trace() {
         let (_directory, data, whole) = directory(40);
-        let known = TraceOverview::read(&data, 2, true).unwrap();
-        let outline = &known.outline;
-        assert_eq!(outline.len(), 4, "two clients, both ways");
+        let outline = TraceOverview::read(&data, 2, true).unwrap().outline;
+        assert_eq!(outline.trace().len(), 4, "two clients, both ways");
+        assert_equal_names(&data, &whole);
+    }
+
+    /// Asserts that names by the outline of the trace `whole` in `data` equal names by the trace.
+    fn assert_equal_names(data: &DataDir, whole: &MessageTrace) {
+        let known = TraceOverview::read(data, 2, true).unwrap();
         let options = Options::default();
-        let all = Naming::new(&whole, &options);
-        let mut namer = Namer::new(outline, &options);
-        let mut batches = TraceBatches::open(&data, 8, &known).unwrap();
+        let all = Naming::new(whole, &options);
+        let mut namer = Namer::new(&known.outline, &options);
+        let mut batches = TraceBatches::open(data, 8, &known).unwrap();
         while let Some(batch) = batches.next_batch().unwrap() {
             let TraceBatch { trace, first, .. } = &*batch;
             let naming = namer.name_batch(trace);
@@ -374,6 +387,29 @@ mod tests {
                 assert_eq!(naming.src(row), all.src(whole), "numbers are the same in all batches");
                 assert_eq!(naming.hop(row), all.hop(whole));
             }
+        }
+    }
+
+    #[test]
+    fn services_of_one_program_keep_their_ports_in_the_outline_and_transient_ports_have_none() {
+        // One connection each: of a service all the time, of a transient port for a moment.
+        for (duration, port) in [(900, "8000"), (1, "*")] {
+            let mut trace = Fixture::new();
+            for service in 0..20 {
+                for at in [10 * service, 10 * service + duration] {
+                    let port = 8000 + service as u16;
+                    trace.send("x", "two/java", at, at + 1).ports(4000, port).on(service);
+                }
+            }
+            trace.send("x", "s", 2000, 2001).ports(4000, 80).on(99);
+            let whole = trace.trace();
+            let directory = tempfile::tempdir().unwrap();
+            let data = DataDir::new(directory.path());
+            whole.write(data.messages_path(), data.nodes_path()).unwrap();
+            assert_equal_names(&data, &whole);
+            let naming = Naming::new(&whole, &Options::default());
+            let hop = naming.hop_name(naming.hop(MessageId::from_index(0)));
+            assert_eq!(naming.label_text(hop.dst_port), port);
         }
     }
 

@@ -112,7 +112,7 @@ impl EvidenceCounts {
         *count += calls;
     }
 
-    /// Adds all of these calls.
+    /// Adds the counts of `more`.
     pub fn absorb(&mut self, more: &EvidenceCounts) {
         CallEvidence::ALL.into_iter().for_each(|evidence| self.add(evidence, more.count(evidence)));
     }

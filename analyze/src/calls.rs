@@ -65,12 +65,13 @@ const _: () = assert!(size_of::<MessagePair>() == 2 * size_of::<u32>());
 pub struct Calls {
     request: Vec<Option<MessageId>>,
     response: Vec<Option<MessageId>>,
+    /// The call of each message.
     of_message: Vec<CallId>,
     /// Fragments of responses before the last one, which is the response: the call and the row of
     /// each, in order.
     response_fragments: Vec<(CallId, MessageId)>,
     /// Entries that are no real calls but control messages of a connection, in order.
-    own: Vec<CallId>,
+    control: Vec<CallId>,
     /// Calls with an imported id that an earlier call has, too.
     repeated: FxHashSet<CallId>,
     /// Calls with an uncertain pairing, in order, and the probability that it is wrong.
@@ -117,7 +118,7 @@ impl Calls {
     /// Returns whether the call is no real one but a control message of a connection, such as
     /// settings or a window update.
     pub(crate) fn is_control(&self, call: CallId) -> bool {
-        self.own.binary_search(&call).is_ok()
+        self.control.binary_search(&call).is_ok()
     }
 
     /// Returns the probability that the response belongs to another call: 0 if that is impossible.
@@ -138,8 +139,8 @@ impl Calls {
             + (end - first)
     }
 
-    /// Returns the request of the call with this message as a response fragment other than the
-    /// last.
+    /// Returns the request that this message answers as a response fragment; `None` if the message
+    /// is no fragment, or is the last one of its response.
     pub(crate) fn request_of_fragment(&self, message: MessageId) -> Option<MessageId> {
         let call = self.call_of_message(message);
         self.response_fragments
@@ -148,8 +149,8 @@ impl Calls {
             .and_then(|_| self.request(call))
     }
 
-    /// Returns a possible parent if it is one of the messages: links of another trace may have more
-    /// messages.
+    /// Returns the message of a possible parent; `None` if the parent is not in memory or the trace
+    /// has no such message, which happens with links of another trace.
     fn known_message(&self, parent: ParentMessage) -> Option<MessageId> {
         parent.here().filter(|id| id.index() < self.of_message.len())
     }

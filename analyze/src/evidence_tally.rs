@@ -20,6 +20,7 @@ pub(crate) struct EvidenceTally(BTreeMap<String, ServiceEvidence>);
 #[derive(Default)]
 struct BatchCounts {
     evidence: ServiceEvidence,
+    /// Processes with a runtime that switches threads between tasks which are not followed.
     unfollowed: BTreeSet<NodeId>,
 }
 
@@ -45,16 +46,16 @@ impl EvidenceTally {
             if evidence.is_none() && !is_unfollowed {
                 continue;
             }
-            let of = counts.entry(node.name).or_default();
+            let service = counts.entry(node.name).or_default();
             if is_unfollowed {
-                of.unfollowed.insert(sender());
+                service.unfollowed.insert(sender());
             }
             let Some(evidence) = evidence else { continue };
-            of.evidence.calls.add(evidence, 1);
+            service.evidence.calls.add(evidence, 1);
             if evidence == CallEvidence::Inferred {
                 let workers =
                     workers.get_or_insert_with(|| WorkerThreads::from_trace(trace, handoffs));
-                of.evidence.inferred_of_workers += u64::from(workers.has_sent(trace, row));
+                service.evidence.inferred_of_workers += u64::from(workers.has_sent(trace, row));
             }
         }
         for (name, found) in counts {
@@ -99,8 +100,8 @@ impl WorkerThreads {
         }
     }
 
-    /// Returns whether the message was sent by a thread, not by a context, that receives no
-    /// requests, in a process that does, and without recorded hand-offs.
+    /// Returns whether the message was sent by a worker thread: one that receives no requests and
+    /// is no execution context such as a goroutine, in a process without recorded hand-offs.
     fn has_sent(&self, trace: &MessageTrace, row: MessageId) -> bool {
         let message = trace.message(row);
         message.src_tid.is_some_and(|thread| {

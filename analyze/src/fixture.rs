@@ -1,5 +1,5 @@
-//! Traces for tests: built by hand, with nodes that are made when their names are first mentioned,
-//! and messages with just the facts of the test; or random, for properties of all traces.
+//! Traces for tests: built message by message, where the first mention of a node's name adds the
+//! node; or random, for properties of all traces.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -61,8 +61,9 @@ impl Fixture {
         let (command, number) = name.split_once('#').unwrap_or((name, "0"));
         let pid = Some(number.parse().unwrap());
         let nodes = std::sync::Arc::make_mut(&mut self.trace.nodes);
-        let is_it = |node: &Node| node.host == host && node.command == command && node.pid == pid;
-        let known = nodes.0.iter().position(is_it);
+        let is_named =
+            |node: &Node| node.host == host && node.command == command && node.pid == pid;
+        let known = nodes.0.iter().position(is_named);
         known.map(NodeId::from_index).unwrap_or_else(|| {
             let traced = !self.untraced.iter().any(|untraced| untraced == command);
             nodes.push(Node {

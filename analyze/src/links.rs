@@ -21,7 +21,7 @@ pub(crate) use writer::LinkWriter;
 pub enum ParentMessage {
     /// A message in memory.
     Here(MessageId),
-    /// A message outside those in memory, which are a part of the trace.
+    /// A message that is not in memory, since only a part of the trace is.
     Elsewhere,
 }
 
@@ -40,10 +40,13 @@ impl ParentMessage {
 /// The possible parents of every message of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
-    /// Index of the first pair and number of pairs of each message.
+    /// By message: the index of its first possible parent in `parent`, and their number.
     candidates: Vec<(u32, u32)>,
+    /// By message: the probability that it has no parent.
     spontaneous: Vec<f64>,
+    /// The possible parents of all messages; those of one message follow each other.
     parent: Vec<ParentMessage>,
+    /// The probability of each entry of `parent`.
     probability: Vec<f64>,
     /// By message: the number of its parent in the whole trace, if that is known and the parent is
     /// [`ParentMessage::Elsewhere`].
@@ -112,8 +115,8 @@ impl Links {
         self.spontaneous[child.index()]
     }
 
-    /// Returns the index of the most likely parent of `child` among its parents: the first of the
-    /// best, or `None` if being spontaneous is likelier than all.
+    /// Returns the index of the most likely parent of `child` among its parents, the first of
+    /// equally likely ones; `None` if being spontaneous is likelier than every parent.
     pub(crate) fn most_likely(&self, child: MessageId) -> Option<usize> {
         let mut best = (None, self.spontaneous[child.index()]);
         for (place, (_, probability)) in self.parents(child).enumerate() {
@@ -183,7 +186,7 @@ impl Links {
         self.evidence[child.index()]
     }
 
-    /// Removes the first messages; those that are parents become
+    /// Removes the first `messages` messages. As parents of later messages they become
     /// [`ParentMessage::Elsewhere`].
     pub(crate) fn remove_first(&mut self, messages: usize) {
         self.spontaneous.drain(..messages);

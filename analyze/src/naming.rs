@@ -31,13 +31,16 @@ pub use node_facts::NodeFacts;
 pub(crate) use node_facts::collect_node_facts as facts_of_all;
 pub use node_identity::apply_aliases;
 pub use node_names::NodeNames;
-pub(crate) use outline::OutlineBuilder;
+pub(crate) use outline::{OutlineBuilder, TraceOutline};
 
 /// The nodes and labels of a trace's messages.
 #[derive(Debug, Default)]
 pub struct Naming {
+    /// By message: the sending node, an index into `nodes`.
     src: Vec<u32>,
+    /// By message: the receiving node, an index into `nodes`.
     dst: Vec<u32>,
+    /// By message: its labels, an index into `hops`.
     hop: Vec<u32>,
     nodes: Vec<GrainNode>,
     hops: Vec<HopName>,
@@ -96,12 +99,14 @@ impl Naming {
         self.hops.len()
     }
 
-    /// Returns the labels of hops by roles, if requested.
+    /// Returns the labels of hops by the roles of their nodes; `None` unless the user asked for
+    /// roles.
     pub(crate) fn role_labels(&self) -> Option<&RoleLabels> {
         self.by_role.as_ref()
     }
 
-    /// Returns a name or the label of a port.
+    /// Returns the name of a node or the label of a port by its number, as [`GrainNode`] and
+    /// [`HopName`] have it.
     pub(crate) fn label_text(&self, text: u32) -> &str {
         &self.texts[text as usize]
     }

@@ -41,7 +41,7 @@ pub struct OneSided {
     pub traced: bool,
     /// Number of messages.
     pub messages: u64,
-    /// Number of flows with one-sided messages.
+    /// Number of flows with such messages.
     pub flows: u64,
     /// Total size of their payloads, in bytes.
     pub bytes: i64,
@@ -61,8 +61,8 @@ struct OneSidedSum {
 }
 
 /// Returns the messages of `data` that were seen at one end only, summed by nodes, those with the
-/// most messages first. Nodes have their names by `options`; untraced ones that only make calls are
-/// one, as in patterns.
+/// most messages first. `options` determine the names of nodes. All untraced nodes that only make
+/// calls are one node, as in patterns.
 ///
 /// # Errors
 /// If the tables of messages and nodes cannot be read.

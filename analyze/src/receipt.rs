@@ -10,7 +10,7 @@
 
 use message_trace::{MessageId, MessageTrace};
 
-/// The receipt of a message: nanoseconds on the common clock.
+/// The times at which a message was received: nanoseconds on the common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MessageReceipt {
     /// When the first byte of the message was received; `None` if that was not seen.

@@ -35,6 +35,6 @@ pub(crate) use snippet_records::OpenSnippet;
 #[cfg(not(feature = "injected"))]
 pub(crate) use writer::attached_thread;
 pub(crate) use writer::{
-    LogStanding, RecordWriter, current_writer, existing_writer, log_standing, set_aside,
+    LogStanding, RecordWriter, begin_vfork, current_writer, existing_writer, log_standing,
     state_for_table,
 };

@@ -27,7 +27,7 @@ pub(crate) mod unix_peers;
 pub(crate) use own_word::replace_word;
 pub(crate) use peers::DatagramPeers;
 #[cfg(feature = "injected")]
-pub(crate) use process::find_again;
+pub(crate) use process::restore_state;
 pub(crate) use process::{
     ProcessState, create_state, current_state, is_wiped_on_fork, private_to_process,
 };

@@ -11,10 +11,10 @@ pub(crate) const MIN_LOG_BYTES: u64 = 64 * 1024;
 /// us on ext4, and 1.2 ms on tmpfs, once for some 400,000 records.
 pub(crate) const SEGMENT_BYTES: usize = 4 << 20;
 
-/// Length of the pages that are prepared together, in bytes. 64 KiB take about 70 us on ext4, which
-/// is less than a request. In a Go server pages took 1.2% of the time one by one, 1.0% by 16 KiB,
-/// 0.7% by 32 KiB and 0.5% by 64 KiB. By 2 MiB it was 0.4%, but then the 99th percentile of the
-/// response times was 1.15 to 1.56 times its value without the library.
+/// Length of the log's pages that are made writable together, in bytes. 64 KiB take about 70 us on
+/// ext4, which is less than a request. In a Go server pages took 1.2% of the time one by one, 1.0%
+/// by 16 KiB, 0.7% by 32 KiB and 0.5% by 64 KiB. By 2 MiB it was 0.4%, but then the 99th percentile
+/// of the response times was 1.15 to 1.56 times its value without the library.
 pub(crate) const READY_BYTES: usize = 64 << 10;
 
 /// Maximum number of a log's segments, which makes its largest size about 8 GiB. Chosen, not
@@ -28,15 +28,16 @@ pub(crate) const ALLOCATION_PIECE_BYTES: usize = 64 * 1024;
 /// Number of attempts to allocate each [`ALLOCATION_PIECE_BYTES`]. Chosen, not measured.
 pub(crate) const ALLOCATION_TRIES: usize = 16;
 
-/// Maximum number of times that a log which could not grow is not extended before the next attempt.
-/// Chosen, not measured.
+/// Maximum number of records between two attempts to extend a log that could not grow. Chosen, not
+/// measured.
 pub(crate) const MAX_PAUSE: u64 = 1024;
 
 /// Maximum number of times that a thread yields to another one which begins the log. Chosen, not
 /// measured.
 pub(crate) const MAX_YIELDS: u32 = 100_000;
 
-/// Length of a reserve beyond the used part, in bytes. It costs only address space. Chosen, not
+/// Length of a reserve (space of the log that is mapped before the process gives up rights) beyond
+/// the used part, in bytes. It costs only address space. Chosen, not
 /// measured.
 pub(crate) const RESERVE_BYTES: usize = 256 << 20;
 
@@ -70,7 +71,7 @@ pub(crate) const SPARE_LOG_BYTES: usize = 64 << 20;
 /// Chosen, not measured.
 pub(crate) const SPARE_LOG_BYTES_LIMITED: usize = 1 << 20;
 
-/// Lowest number of a descriptor that the library keeps. Chosen, not measured.
+/// Lowest number of a descriptor that the library keeps open. Chosen, not measured.
 pub(crate) const MIN_KEPT_DESCRIPTOR: u64 = 1000;
 
 /// Distance of the lowest number of a kept descriptor from the process's limit, if the limit is
@@ -108,10 +109,10 @@ pub(crate) const MAX_SMALL_PROGRAM_BYTES: usize = 64 << 10;
 
 /// Maximum number of partial chunks of ended threads that are kept for others. A program seldom has
 /// more threads that end before another begins. Chosen, not measured.
-pub(crate) const MAX_LEAVINGS: usize = 64;
+pub(crate) const MAX_PARTIAL_CHUNKS: usize = 64;
 
 /// Smallest rest of a chunk that is kept for another thread, in bytes. Chosen, not measured.
-pub(crate) const MIN_LEAVING_BYTES: usize = 1024;
+pub(crate) const MIN_PARTIAL_CHUNK_BYTES: usize = 1024;
 
 /// Number of chunks of a flight recorder that are kept empty, to be written next. Chosen, not
 /// measured.
@@ -136,8 +137,8 @@ pub(crate) const MAX_RETIRED: usize = 4;
 /// it is. Chosen, not measured.
 pub(crate) const MAX_CARRIED_WORDS: usize = CHUNK_WORDS / 2;
 
-/// Number of attempts at a transfer with its position, each disturbed by a signal handler. Chosen,
-/// not measured.
+/// Number of attempts to write a transfer's record with its position in the stream, each disturbed
+/// by a signal handler. Chosen, not measured.
 pub(crate) const POSITION_TRIES: usize = 8;
 
 /// Number of flows with counted bytes; a later flow takes the place of the flow with a number lower
@@ -148,18 +149,18 @@ pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
 /// sampled more rarely. Chosen, not measured.
 pub(crate) const FLOWS_WITH_QUEUES: usize = 1 << 10;
 
-/// Number of turns of a unix stream found in use with a sample of its queue at their beginning. One
-/// sample at a quiet moment is enough, and under load some are at moments when bytes are in
-/// transit. Chosen, not measured.
-pub(crate) const FIRST_LOOKS: u64 = 32;
+/// Number of turns of a unix stream found in use at whose beginning its queue is sampled. (A turn
+/// is all that one end sends before the other end sends.) One sample at a quiet moment is enough,
+/// and under load some are at moments when bytes are in transit. Chosen, not measured.
+pub(crate) const FIRST_QUEUE_SAMPLES: u64 = 32;
 
-/// Ticks, which are about nanoseconds, between later samples at turns. The recording of the other
-/// end may begin at any time from then on, and its calls are certain once there was a sample. Each
-/// is a system call (0.4 us) and 20 bytes of the log.
-pub(crate) const BETWEEN_LOOKS: u64 = 1 << 24;
+/// Ticks, which are about nanoseconds, between later samples at the beginning of turns. The
+/// recording of the other end may begin at any time from then on, and its calls are certain once
+/// there was a sample. Each is a system call (0.4 us) and 20 bytes of the log.
+pub(crate) const TICKS_BETWEEN_SAMPLES: u64 = 1 << 24;
 
-/// Ticks between samples while one end keeps its turn. Chosen, not measured.
-pub(crate) const WITHIN_TURNS: u64 = 1 << 26;
+/// Ticks between samples while only one end sends. Chosen, not measured.
+pub(crate) const TICKS_BETWEEN_SAMPLES_OF_TURN: u64 = 1 << 26;
 
 /// Number of flows with an unfinished fingerprint; a later flow takes the place of the flow with a
 /// number lower by this. Chosen, not measured.
@@ -193,7 +194,8 @@ pub(crate) const MAX_TLS_CALLERS: usize = 4096;
 /// Chosen, not measured.
 pub(crate) const TLS_CALLERS_TRIED: usize = 4;
 
-/// Maximum number of bytes that are kept of one end's turn, or of a datagram, of unknown form.
+/// Maximum number of bytes that are kept of one end's turn, or of a datagram, of an unknown
+/// protocol.
 /// Chosen, not measured.
 pub(crate) const MAX_KEPT_TURN_BYTES: usize = 256;
 
@@ -205,15 +207,15 @@ pub(crate) const MAX_KEPT_REDIS_BYTES: usize = 96;
 /// have at most 20. Chosen, not measured.
 pub(crate) const MAX_KEPT_REDIS_TEXT_BYTES: u64 = 64;
 
-/// Maximum number of bytes that are kept of the lines of a head. Chosen, not measured.
+/// Maximum number of bytes that are kept of the lines of a message's head. Chosen, not measured.
 pub(crate) const MAX_KEPT_LINES_BYTES: usize = 1024;
 
 /// Maximum number of bytes that are kept of an incomplete first line, which may turn out to be
 /// something else. Chosen, not measured.
 pub(crate) const MAX_KEPT_UNFINISHED_BYTES: usize = 256;
 
-/// Maximum number of bytes that are kept of a frame after its header: the maximum of a frame unless
-/// the two ends agree on more. Chosen, not measured.
+/// Maximum number of bytes that are kept of an HTTP/2 frame after its header: the maximum of a
+/// frame unless the two ends agree on more. Chosen, not measured.
 pub(crate) const MAX_KEPT_FRAME_BYTES: usize = 16 << 10;
 
 /// Longest frame of HTTP/2 that is handled as a whole, in bytes, including its header. Longer ones
@@ -224,8 +226,8 @@ pub(crate) const MAX_WHOLE_FRAME_BYTES: usize = 512;
 /// measured.
 pub(crate) const MAX_BLANKS: usize = 16;
 
-/// Maximum number of bytes that are searched for the end of a possible first line. Servers accept
-/// lines of that length. Chosen, not measured.
+/// Maximum number of bytes that are searched for the end of a possible first line: the longest line
+/// that servers accept. Chosen, not measured.
 pub(crate) const MAX_FIRST_LINE_BYTES: usize = 8 << 10;
 
 /// Maximum number of pieces of a head that are put into one record. A head has three to six.
@@ -238,9 +240,9 @@ pub(crate) const REMEMBERED_DESCRIPTORS: usize = 1024;
 /// Number of descriptors that are queried in one call. Chosen, not measured.
 pub(crate) const DESCRIPTORS_POLLED: usize = 512;
 
-/// Number of threads that may be between their creation and their first instruction and still know
-/// their creator. Chosen, not measured.
-pub(crate) const MAX_BEGINNINGS: usize = 64;
+/// Maximum number of threads that are created and have not begun yet; the creator of further
+/// threads is not recorded. Chosen, not measured.
+pub(crate) const MAX_NEW_THREADS: usize = 64;
 
 /// Number of threads that may each have a `vfork` child with a note to leave. Chosen, not measured.
 pub(crate) const MAX_NOTES: usize = 4;
@@ -300,22 +302,23 @@ pub(crate) const READY_AT_FIRST: u64 = 512;
 #[cfg(feature = "injected")]
 pub(crate) const MAX_READY: u64 = 2048;
 
-/// Maximum number of mappings that are noted, so that they can be unmapped: enough for the maximum
-/// number of threads with hooks, and some more. The list takes memory only where it is written.
+/// Maximum number of mappings that are noted, so that a recorder can unmap them: enough for the
+/// maximum number of threads with hooks, and some more. The list takes memory only where it is
+/// written.
 #[cfg(feature = "injected")]
 pub(crate) const MAX_MAPPED: usize = (1 << 16) + 256;
 
 const _: () = assert!(SEGMENT_BYTES.is_power_of_two() && SEGMENT_BYTES > CHUNK_BYTES);
 const _: () = assert!(MAX_SCRATCHES <= 64);
 
-/// Number of bits of the size of the table with Python's contexts, which are alive at one time: a
-/// connection of asyncio has 3 to 5, and a task one. An entry has 24 bytes, and takes memory only
-/// once it is used. Chosen, not measured.
+/// Binary logarithm of the size of the table with Python's live contexts: a connection of asyncio
+/// has 3 to 5, and a task one. An entry has 24 bytes, and takes memory only once it is used.
+/// Chosen, not measured.
 #[cfg(not(feature = "injected"))]
 pub(crate) const CONTEXT_TABLE_BITS: u32 = 16;
 
-/// Number of entries of that table at which a context may be. Chosen, not measured: at half of its
-/// size, a run of that many used entries is rare.
+/// Number of entries of the table of Python's contexts at which a context may be. Chosen, not
+/// measured: at half of its size, a run of that many used entries is rare.
 #[cfg(not(feature = "injected"))]
 pub(crate) const CONTEXT_PROBES: usize = 16;
 
@@ -339,8 +342,8 @@ pub(crate) const MAX_TASK_WAKES: usize = 8;
 #[cfg(any(test, all(not(feature = "injected"), target_arch = "x86_64")))]
 pub(crate) const MAX_TASK_STARTERS: usize = 8;
 
-/// Maximum number of records of started and woken contexts that a thread writes in sequence: 48 KiB
-/// of the log. Chosen, not measured.
+/// Maximum number of records of started and woken contexts that a thread writes without another
+/// record in between: 48 KiB of the log. Chosen, not measured.
 #[cfg(not(feature = "injected"))]
 pub(crate) const MAX_IN_A_ROW: u32 = 2048;
 
@@ -364,24 +367,26 @@ pub(crate) const STREAMS_WITH_WORDS: usize = 8192;
 /// the same pair with a probability of 1 in 800. Chosen, not measured.
 pub(crate) const COUNTED_WORD_PAIRS: usize = 4096;
 
-/// Number of messages at the beginning that are counted one by one. Chosen, not measured.
+/// Number of a process's first messages that are counted one by one. Chosen, not measured.
 pub(crate) const EXACT_MESSAGES: u32 = 64;
 
 /// Number of messages after which counts of words are halved. Chosen, not measured.
 pub(crate) const MESSAGES_OF_AGE: u32 = 1024;
 
 /// Count of a word from which on it is frequent: the number of messages so far, divided by this
-/// figure, within two limits. A word that is handed from call to call is seen twice for each.
-/// Chosen, not measured.
+/// figure, from [`MIN_FREQUENT_COUNT`] to [`MAX_FREQUENT_COUNT`]. A word that is handed from call
+/// to call is seen twice for each. Chosen, not measured.
 pub(crate) const SHARE_OF_FREQUENT: u32 = 16;
+/// Lower limit of the count from which on a word is frequent. Chosen, not measured.
 pub(crate) const MIN_FREQUENT_COUNT: u32 = 8;
+/// Upper limit of the count from which on a word is frequent. Chosen, not measured.
 pub(crate) const MAX_FREQUENT_COUNT: u32 = 48;
 
 /// Fewest letters of a word without digits. Chosen, not measured.
 pub(crate) const LETTERS_OF_WORD: usize = 6;
 
-/// Maximum number of words of a piece that are looked up with digits, and without. Chosen, not
-/// measured.
+/// Maximum number of words with digits, and of words without, that are looked up in one transfer.
+/// Chosen, not measured.
 pub(crate) const MAX_WORDS_OF_PASS: usize = 24;
 
 /// Longest word that is not divided into parts, in bytes: a UUID. Chosen, not measured.
@@ -391,10 +396,12 @@ pub(crate) const LONG_WORD_BYTES: usize = 36;
 /// measured.
 pub(crate) const HIGH_BYTES_OF_BINARY: u32 = 8;
 
-/// Maximum number of windows of binary data that are looked up in a piece. Chosen, not measured.
+/// Maximum number of windows of binary data that are looked up in one transfer. Chosen, not
+/// measured.
 pub(crate) const BINARY_WINDOWS: usize = 16;
 
-/// Number of consecutive messages of a stream without a rare word of letters after which such words
-/// are looked up in one message of [`MAX_VAIN`] only. Chosen, not measured.
+/// Number of consecutive messages of a stream without a rare word of letters alone after which such
+/// words are looked up in one of [`MAX_VAIN`] messages only. Chosen, not measured.
 pub(crate) const TRIES_IN_VAIN: u8 = 15;
+/// See [`TRIES_IN_VAIN`]. Chosen, not measured.
 pub(crate) const MAX_VAIN: u64 = 8;

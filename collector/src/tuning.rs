@@ -170,8 +170,8 @@ pub(crate) const MAX_KEY_FILE_BYTES: u64 = 256 << 10;
 
 /// Length of the pause after the operations of a log were named, as a multiple of the time it took:
 /// each time the whole log is read, which may cost a fifth of a processor. Chosen, not measured.
-pub(crate) const NAMING_PAUSE: u32 = 4;
+pub(crate) const OPERATIONS_PAUSE: u32 = 4;
 
 /// Minimum length of the pause after the operations of a log were named. Operations need not reach
 /// the collector sooner. Chosen, not measured.
-pub(crate) const MIN_NAMING_PAUSE: Duration = Duration::from_secs(2);
+pub(crate) const MIN_OPERATIONS_PAUSE: Duration = Duration::from_secs(2);

@@ -24,4 +24,4 @@ pub const EXTENT_LIMIT: usize = 256 << 10;
 /// Maximum number of pages in one query for checksums.
 pub const ASK_LIMIT: u32 = 32 << 10;
 /// Maximum number of [`ShipperRequest::Flush`] without an answer.
-pub(crate) const FLUSHES: usize = 4;
+pub(crate) const MAX_UNANSWERED_FLUSHES: usize = 4;

@@ -17,7 +17,7 @@ use socket_log::layout::source;
 
 /// File systems with leases that are known to cover mappings. On overlayfs, for one, a mapping is
 /// of the underlying file, and a lease would be granted.
-const KNOWN: [i64; 5] = [
+const LEASE_FILE_SYSTEMS: [i64; 5] = [
     0xef53,      // ext2, ext3, ext4
     0x5846_5342, // xfs
     0x9123_683e, // btrfs
@@ -29,7 +29,7 @@ const KNOWN: [i64; 5] = [
 /// it.
 pub fn has_no_writer(file: &File) -> Option<bool> {
     let of = fstatfs(file).ok()?.f_type;
-    if !KNOWN.contains(&of) {
+    if !LEASE_FILE_SYSTEMS.contains(&of) {
         return None;
     }
     // An attempt to open the file for writing while the lease lasts makes the kernel send us a

@@ -1,4 +1,9 @@
 //! Calls in the compact form that matching works on, in memory or in temporary files.
+//!
+//! A list of stream transfers also has entries that are no calls ([`TransferOrigin`]): forgotten
+//! bytes, which moved but whose records were overwritten; the kernel's counts of a stream's bytes;
+//! and, for unix streams, edges (when a send returned, or a receive was called) and looks (a
+//! process read how many bytes its receive queue held).
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -34,7 +39,7 @@ impl StreamTransfer {
     /// The thread of forgotten bytes that the kernel has counted before the very first call.
     pub(crate) const COUNTED_BEFORE: i32 = 2;
 
-    /// Kernel's count of `bytes` bytes before the calls that follow.
+    /// The kernel's count, at `time`, of `bytes` bytes before the calls that follow.
     pub(crate) fn counted_from(time: i64, bytes: u64) -> StreamTransfer {
         let origin = TransferOrigin::COUNTED;
         StreamTransfer { time, bytes, origin, tid: 0, elsewhere: false, begins: true }
@@ -58,7 +63,7 @@ impl StreamTransfer {
         ProcessIndex::from_index(number as usize)
     }
 
-    /// Whether these are bytes with overwritten records.
+    /// Whether these are forgotten bytes, with overwritten records.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.origin == TransferOrigin::FORGOTTEN
     }
@@ -121,10 +126,12 @@ impl TransferOrigin {
     }
 }
 
-/// A [`StreamTransfer`] on its way to its connection.
+/// A [`StreamTransfer`] with its socket, packed for temporary files until it is assigned to its
+/// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct StreamCall {
+    /// See [`StreamTransfer::time`].
     pub(crate) time: i64,
     /// Number of bytes, and [`ELSEWHERE`].
     pub(crate) bytes: u32,
@@ -140,9 +147,9 @@ pub(crate) const ELSEWHERE: u32 = 1 << 31;
 /// In [`StreamCall::origin`], a bit above any call, edge or look: [`StreamTransfer::begins`].
 pub(crate) const BEGINS: u32 = 1 << 31;
 
-/// In a count, a bit above any count: no earlier call was recorded.
+/// In the packed word of a count, a bit above any count: no earlier call was recorded.
 const COUNT_BEGINS: u64 = 1 << 62;
-/// Value of a missing count.
+/// In the packed word of a count, the value of an unknown one.
 const NOT_COUNTED: u64 = 1 << 61;
 
 impl StreamCall {
@@ -165,7 +172,8 @@ impl StreamCall {
         StreamCall { time, bytes, origin: TransferOrigin::FORGOTTEN.0, tid, socket }
     }
 
-    /// The kernel's count of a stream's bytes, see [`TransferOrigin::COUNTED`].
+    /// The kernel's count of a stream's bytes `before` the calls that follow, see
+    /// [`TransferOrigin::COUNTED`]. `begins`: no earlier call was recorded.
     pub(crate) fn from_count(time: i64, before: u64, begins: bool, socket: u32) -> StreamCall {
         let word = before.min(NOT_COUNTED) | if begins { COUNT_BEGINS } else { 0 };
         let (bytes, tid) = (word as u32, (word >> 32) as u32 as i32);
@@ -198,20 +206,25 @@ impl StreamCall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct DatagramCall {
+    /// Time of the call, in nanoseconds on the host's clock.
     pub(crate) time: i64,
+    /// Number of bytes that were sent, or received.
     pub(crate) bytes: u32,
+    /// CRC-32 of the payload.
     pub(crate) checksum: u32,
     pub(crate) process: ProcessIndex,
     pub(crate) tid: i32,
     /// The peer that the call named, or the one that the socket is connected to.
     pub(crate) peer: OptionalIndex<SocketNameId>,
     pub(crate) socket: SocketIndex,
+    /// See [`DatagramCall::pack_flags`] and [`DatagramCall::JOINED`].
     pub(crate) flags: u32,
     /// Index of the datagram's operation plus one; 0 if no operation is known.
     pub(crate) operation: u32,
 }
 
 impl DatagramCall {
+    /// The value of [`DatagramCall::flags`]. `unchecked`: the checksum is unknown.
     pub(crate) fn pack_flags(sent: bool, truncated: bool, unchecked: bool) -> u32 {
         u32::from(sent) | u32::from(truncated) << 1 | u32::from(unchecked) << 2
     }
@@ -220,14 +233,16 @@ impl DatagramCall {
     pub(crate) const JOINED: u32 = 1 << 3;
 
     /// Whether the call may have moved several datagrams, of unknown size.
-    pub(crate) fn joined(&self) -> bool {
+    pub(crate) fn is_joined(&self) -> bool {
         self.flags & DatagramCall::JOINED != 0
     }
 
+    /// Whether the call sent the datagram.
     pub(crate) fn is_sent(&self) -> bool {
         self.flags & 1 != 0
     }
 
+    /// Whether only a part of the datagram was received or captured.
     pub(crate) fn is_truncated(&self) -> bool {
         self.flags & 2 != 0
     }
@@ -287,9 +302,9 @@ impl FlowMessage {
 }
 
 /// The kernel moves less than 2 GiB in one call; a larger value is damage.
-pub(crate) const LARGEST_TRANSFER: u64 = (1 << 31) - 1;
+pub(crate) const MAX_TRANSFER_BYTES: u64 = (1 << 31) - 1;
 
-/// Appends `next` to the message before it.
+/// Merges `next` into `last`, the message before it.
 pub(crate) fn append_message(last: &mut FlowMessage, next: &FlowMessage) {
     if let (Some(sent), Some(more)) = (&mut last.sent, next.sent) {
         sent.last = sent.last.max(more.last);

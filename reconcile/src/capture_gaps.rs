@@ -14,7 +14,7 @@ use socket_log::encode::FlowRole;
 use socket_log::layout::{source, state};
 use socket_log::{LogHeader, LogRecord, SocketLog, SocketName};
 
-use crate::indices::MachineIndex;
+use crate::indices::{KernelIndex, MachineIndex, NamespaceIndex};
 use crate::logs::machines::{self, MachineTable, ProcessHome};
 use crate::logs::namespaces::Namespaces;
 use crate::logs::program::ProgramDescription;
@@ -108,10 +108,12 @@ pub struct UnrecordedEnd {
 #[derive(Default)]
 struct FlowEnds {
     /// The number of the socket's network namespace, if known.
-    namespace: Option<u32>,
+    namespace: Option<NamespaceIndex>,
     local: Option<SocketName>,
     peer: Option<SocketName>,
+    /// The process id of the peer; 0 if unknown.
     peer_pid: u32,
+    /// Whether the flow carried bytes.
     carried: bool,
 }
 
@@ -119,7 +121,7 @@ struct FlowEnds {
 #[derive(Default)]
 struct GapScan {
     /// The processes that have logs, by kernel and id.
-    processes: FxHashSet<(u32, u32)>,
+    processes: FxHashSet<(KernelIndex, u32)>,
     unseen: Vec<UnrecordedProgram>,
     /// Processes that were seen by a source other than the library, by host and id.
     seen_otherwise: FxHashSet<(String, u32)>,
@@ -158,6 +160,7 @@ pub fn find_capture_gaps(data: &DataDir) -> Result<CaptureGaps, message_trace::P
 }
 
 impl GapScan {
+    /// Adds the facts of a log whose process ran at `home`.
     fn add_log(&mut self, log: &SocketLog, home: ProcessHome) {
         let header = log.header();
         let (kernel, name) = (home.kernel, ProcessName::from_header(header));
@@ -214,11 +217,12 @@ impl GapScan {
         }
     }
 
+    /// Combines the facts of all logs to the gaps.
     fn finish(mut self) -> CaptureGaps {
         let of_namespaces = self.namespaces.assign_machines(self.machines);
         for (home, _, ends) in &mut self.flows {
             // A socket may be on another machine than its process.
-            let machine = ends.namespace.and_then(|number| of_namespaces.get(number as usize));
+            let machine = ends.namespace.and_then(|number| of_namespaces.get(number.index()));
             home.machine = machine.copied().unwrap_or(home.machine);
         }
         let streams: StreamNames = self

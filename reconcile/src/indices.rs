@@ -46,6 +46,7 @@ macro_rules! index_types {
                 }
 
                 /// Returns all indices in order, from the first on.
+                #[allow(dead_code, reason = "tables that are never walked have such an index, too")]
                 pub(crate) fn indices() -> impl Iterator<Item = $name> + Clone {
                     (0..u32::MAX).map($name)
                 }
@@ -63,6 +64,11 @@ macro_rules! index_types {
 index_types! {
     /// Index of a host among the hosts of a capture. A host has a wall clock of its own.
     HostIndex;
+    /// Index of a kernel, which is one boot of it on a machine, among the kernels of a capture.
+    KernelIndex;
+    /// Index of a network namespace: in its log while that is being read, and then among those of
+    /// all logs.
+    NamespaceIndex;
     /// Index of a machine, which is one network namespace of a kernel, among the machines of a
     /// capture.
     MachineIndex;
@@ -104,10 +110,10 @@ impl ConnectionIndex {
 }
 
 impl LogFlowIndex {
-    /// Returns the index among the flows of all logs of this flow of a log with the first flow
-    /// `first`.
+    /// Converts the index of a flow in its log to its index among the flows of all logs, in which
+    /// the log's first flow has the index `first`.
     #[inline]
-    pub(crate) const fn after(self, first: LogFlowIndex) -> LogFlowIndex {
+    pub(crate) const fn in_all_logs(self, first: LogFlowIndex) -> LogFlowIndex {
         LogFlowIndex(first.0 + self.0)
     }
 }

@@ -27,17 +27,19 @@ pub(crate) enum InternalTreatment {
     /// Messages like any others.
     Ordinary,
     /// Messages in the trace that are counted as internal.
-    Kept,
+    CountedApart,
     /// Messages that are only counted.
     LeftOut,
 }
 
 impl InternalMessages {
-    /// Returns the treatment of a flow with that scope.
-    pub(crate) fn treatment_of_flow(self, reach: FlowScope) -> InternalTreatment {
-        match (self, reach) {
+    /// Returns the treatment of a flow with this scope.
+    pub(crate) fn treatment_of_flow(self, scope: FlowScope) -> InternalTreatment {
+        match (self, scope) {
             (_, FlowScope::Processes) | (InternalMessages::Kept, _) => InternalTreatment::Ordinary,
-            (InternalMessages::BetweenThreads, FlowScope::Threads) => InternalTreatment::Kept,
+            (InternalMessages::BetweenThreads, FlowScope::Threads) => {
+                InternalTreatment::CountedApart
+            }
             _ => InternalTreatment::LeftOut,
         }
     }
@@ -110,11 +112,11 @@ pub struct InternalTraffic {
 }
 
 impl InternalTraffic {
-    /// Adds a flow of that scope with its number of messages.
-    pub(crate) fn add_flow(&mut self, reach: FlowScope, messages: u64) {
+    /// Adds a flow of this scope with its number of messages.
+    pub(crate) fn add_flow(&mut self, scope: FlowScope, messages: u64) {
         self.flows += 1;
         self.messages += messages;
-        if reach == FlowScope::Threads {
+        if scope == FlowScope::Threads {
             self.between_threads.flows += 1;
             self.between_threads.messages += messages;
         }
@@ -146,8 +148,11 @@ mod tests {
             [LeftOut, BetweenThreads, InternalMessages::Kept]
                 .map(|asked| asked.treatment_of_flow(reach))
         };
-        let (out, kept, ordinary) =
-            (InternalTreatment::LeftOut, InternalTreatment::Kept, InternalTreatment::Ordinary);
+        let (out, kept, ordinary) = (
+            InternalTreatment::LeftOut,
+            InternalTreatment::CountedApart,
+            InternalTreatment::Ordinary,
+        );
         for ends in [&[][..], &[(1, Some(7)), (1, Some(7))], &[(1, Some(7)), (1, None)]] {
             assert_eq!(standing(reach(ends)), [out, out, ordinary], "{ends:?}");
         }

@@ -38,4 +38,4 @@ pub use reconciliation::{
     DamagedLog, DatagramCounts, LeftOutEvidence, NameTranslation, NamedCounts, ProgramGap,
     ReconcileSettings, Reconciliation, StreamBytes, TranslatedEnd,
 };
-pub use unmatched_cause::{NOT_RECORDED, is_of_the_system};
+pub use unmatched_cause::{PEER_NOT_TRACED, is_of_the_system};

@@ -27,6 +27,24 @@ impl OptionalTime {
         Some(self.0).filter(|_| self != OptionalTime::NONE)
     }
 
+    /// Returns the earlier of a time that may be unknown and a known one.
+    #[inline]
+    pub(crate) fn earliest(self, time: i64) -> OptionalTime {
+        OptionalTime(self.get().map_or(time, |first| first.min(time)))
+    }
+
+    /// Returns the later of a time that may be unknown and a known one.
+    #[inline]
+    pub(crate) fn latest(self, time: i64) -> OptionalTime {
+        OptionalTime(self.0.max(time))
+    }
+
+    /// Returns the time that `change` makes of a known time.
+    #[inline]
+    pub(crate) fn map(self, change: impl FnOnce(i64) -> i64) -> OptionalTime {
+        self.get().map(change).into()
+    }
+
     /// Returns whether the time is known.
     #[inline]
     pub(crate) fn is_some(self) -> bool {

@@ -199,11 +199,11 @@ pub struct DatagramCounts {
 /// Options that decide which messages the trace has.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReconcileSettings {
-    /// `ReconcileOptions::internal`.
+    /// See [`Options::internal`].
     pub internal: InternalMessages,
-    /// `ReconcileOptions::fat_gap`.
+    /// See [`Options::fat_gap`].
     pub fat_gap: Duration,
-    /// `ReconcileOptions::translation`.
+    /// See [`Options::translation`].
     pub translation: Option<f64>,
 }
 

@@ -12,7 +12,7 @@ use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::indices::{MachineIndex, OptionalIndex, TableIndex};
+use crate::indices::{KernelIndex, MachineIndex, OptionalIndex, TableIndex};
 
 /// Number of a name in a [`SocketNameInterner`].
 #[derive(
@@ -56,6 +56,7 @@ pub(crate) struct SocketNameInterner {
 struct InternedName {
     kind: NameKind,
     port: u16,
+    /// The IPv4 address, or the index among the names of this kind.
     value: u32,
 }
 
@@ -109,6 +110,7 @@ impl SocketNameInterner {
         }
     }
 
+    /// The id of `name`, which is added if it is new.
     pub(crate) fn intern(&mut self, name: SocketName) -> Result<SocketNameId, PathError> {
         let mut ids = std::mem::take(&mut self.ids);
         let hash = |id| {
@@ -144,6 +146,7 @@ impl SocketNameInterner {
         Ok(id)
     }
 
+    /// The id of a name that may be missing.
     pub(crate) fn intern_some(
         &mut self,
         name: Option<SocketName>,
@@ -159,6 +162,7 @@ impl SocketNameInterner {
         found.map(SocketNameId)
     }
 
+    /// Whether a row has the sought name.
     fn matches_row(&self, row: InternedName, sought: &NameQuery) -> bool {
         match *sought {
             NameQuery::V4(ip, port) => {
@@ -172,6 +176,7 @@ impl SocketNameInterner {
         }
     }
 
+    /// The name of a row, in the form for lookups.
     fn query_of_row(&self, row: InternedName) -> Option<NameQuery<'_>> {
         match row.kind {
             NameKind::V4 => Some(NameQuery::V4(Ipv4Addr::from_bits(row.value), row.port)),
@@ -184,10 +189,12 @@ impl SocketNameInterner {
         self.rows.get(id.index()).copied()
     }
 
+    /// The name of a row, if the name has no address and port.
     fn other_name(&self, row: InternedName) -> Option<&SocketName> {
         self.others.get(row.value as usize).filter(|_| row.kind == NameKind::Other)
     }
 
+    /// The address and port of a row's name, if it has them.
     fn address_of_row(&self, row: InternedName) -> Option<SocketAddr> {
         let ip = match row.kind {
             NameKind::V4 => IpAddr::V4(Ipv4Addr::from_bits(row.value)),
@@ -245,11 +252,11 @@ impl SocketNameInterner {
     pub(crate) fn path_place(
         &self,
         id: OptionalIndex<SocketNameId>,
-        kernel: u32,
+        kernel: KernelIndex,
         machine: MachineIndex,
     ) -> Option<u64> {
         let (kind, owner) = match self.unix_name(id)? {
-            SocketName::Path(_) => (0, kernel),
+            SocketName::Path(_) => (0, kernel.index() as u32),
             _ => (1, machine.index() as u32),
         };
         Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id.get()?.0))
@@ -279,7 +286,7 @@ impl SocketNameInterner {
             || self.vsock_address(id).is_some()
     }
 
-    /// The endpoint of that name; `None` if it is not the name of a socket.
+    /// The endpoint of a name; `None` if it is not the name of a socket.
     pub(crate) fn to_endpoint(&self, id: OptionalIndex<SocketNameId>) -> Option<Endpoint> {
         if let Some(address) = self.inet_address(id) {
             return Some(Endpoint::Inet(address));

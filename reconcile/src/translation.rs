@@ -6,7 +6,7 @@
 //! of the turns, the checksums of the beginning if they were captured, often a port, and the times
 //! except for the difference of two clocks. None of these is proof. Health checks are all alike,
 //! and a flow to an untraced peer has no other end here at all; a false pair is worse than a missed
-//! one. So a pair is judged by how likely it would be by chance, by its alternatives, and by the
+//! one. So a pair is scored by how likely it would be by chance, by its alternatives, and by the
 //! evidence of all pairs together: that two clocks differ by the same amount everywhere
 //! (`offsets`), and that a virtual name leads to the same few real ones again and again
 //! (`confidence`; "frequent matches imply NAT").

@@ -66,10 +66,10 @@ pub(crate) const SAME_CLOCK_STRACE_NS: i64 = 1_000_000;
 /// Approximate memory of the first calls of all chosen sockets together, in bytes. Chosen, not
 /// measured.
 pub(crate) const FIRST_CALLS_BYTES: usize = 64 << 20;
-/// Minimum number of first calls that are held of each direction of a socket, however many sockets
+/// Minimum number of first calls that are kept of each direction of a socket, however many sockets
 /// there are. Chosen, not measured.
 pub(crate) const MIN_FIRST_CALLS: usize = 8;
-/// Maximum number of first calls that are held of each direction of a socket. Chosen, not measured.
+/// Maximum number of first calls that are kept of each direction of a socket. Chosen, not measured.
 pub(crate) const MAX_FIRST_CALLS: usize = 4096;
 /// Distance from its position in the order within which a connection's other end is looked for.
 /// Chosen, not measured.
@@ -107,7 +107,7 @@ pub(crate) const UNMERGED_FIRST_CALLS: u32 = 48;
 /// are compared.
 pub(crate) const MAX_BEGINNING_CALLS: u32 = 96;
 /// Maximum number of half flows with one key, at either side, that are compared one by one.
-pub(crate) const MAX_RARE: usize = 8;
+pub(crate) const MAX_HALVES_OF_A_RARE_KEY: usize = 8;
 /// Number of a crowd's half flows that are candidates for one connecting end: those nearest in
 /// time.
 pub(crate) const NEAREST_OF_A_CROWD: usize = 8;
@@ -270,14 +270,15 @@ pub(crate) const PIECE_CONTINUES_NS: i64 = 250_000;
 pub(crate) const MAX_CONTROL_BYTES: u64 = 64;
 /// Maximum time between a receive and the control data that it triggers, in nanoseconds.
 pub(crate) const MAX_CONTROL_DELAY_NS: i64 = 1_000_000;
-/// Minimum number of turns of usual messages.
+/// Minimum number of turns that are made up of usual messages, for a decision.
 pub(crate) const MIN_ACKNOWLEDGED_TURNS: usize = 32;
 /// Minimum mean squared change of the number of open calls in a turn: with less, the sides take
 /// turns.
 pub(crate) const MIN_OPEN_CHANGE: f64 = 0.2;
 /// Minimum number of messages for each message that a side has more than the other.
 pub(crate) const ACKNOWLEDGED_A_DIFFERENCE: i64 = 50;
-/// Minimum ratio of the sum of the squares of all steps to the square of the range.
+/// Minimum ratio of the sum of the squares of all changes of the number of open messages to the
+/// square of the range of this number.
 pub(crate) const STEPS_TO_RANGE: i64 = 2;
 /// Minimum number of turns with several messages in one direction and as many back.
 pub(crate) const MIN_PIPELINED_TURNS: usize = 8;
@@ -295,9 +296,9 @@ pub(crate) const MAX_USUAL_SIZES: usize = 8;
 /// Maximum number of messages in one piece.
 pub(crate) const MAX_MESSAGES_OF_A_PIECE: usize = 6;
 /// Minimum share of turns that are one message of a usual size.
-pub(crate) const MIN_ALONE: f64 = 0.3;
+pub(crate) const MIN_SINGLE_MESSAGE_SHARE: f64 = 0.3;
 /// Minimum share of turns that are one or several messages of usual sizes.
-pub(crate) const MIN_TOGETHER: f64 = 0.7;
+pub(crate) const MIN_WHOLE_MESSAGES_SHARE: f64 = 0.7;
 /// Maximum number of turns in which a connection is set up; their sizes are ignored.
 pub(crate) const MAX_SETUP_TURNS: usize = 32;
 /// Minimum number of other turns that must remain for the sizes of setup turns to be ignored.
@@ -313,7 +314,7 @@ pub(crate) const USUAL_SIZE_SAMPLE: usize = 4096;
 pub(crate) const MAX_PAIRS_OF_A_CONTENT: usize = 1 << 20;
 /// Maximum number of datagrams of one key that are compared before they are matched, each counted
 /// as often as there are sockets to which it can belong. With more, only the machines are compared.
-pub(crate) const MAX_COMPARED: usize = 1 << 23;
+pub(crate) const MAX_COMPARED_DATAGRAMS: usize = 1 << 23;
 /// Number of datagrams after the last match, and before it, that are searched for the parts of a
 /// joined one: datagrams of other threads come in between.
 pub(crate) const JOINED_REACH: usize = 64;
@@ -335,6 +336,7 @@ pub(crate) const HINT_BY_CHANCE: f64 = 0.3;
 /// Number of imported messages that are passed on together.
 pub(crate) const IMPORTED_BLOCK_ROWS: usize = 64 << 10;
 
+// Resources
 /// Maximum number of signals that are stored for an object which keeps them for later waiters; with
 /// more, no waiter is attributed. Chosen, not measured.
 pub(crate) const MAX_STORED_SIGNALS: usize = 1 << 16;

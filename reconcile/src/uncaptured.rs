@@ -91,6 +91,7 @@ pub(crate) fn runtime_name(name: &str, flags: u32) -> String {
     format!("{name}{reason}")
 }
 
+// Address families of sockets (socket(2)).
 const INET: u8 = 2;
 const KEY: u8 = 15;
 const NETLINK: u8 = 16;

@@ -31,7 +31,7 @@ pub(crate) enum UnmatchedCause {
 }
 
 /// The name in the counts for a process at the other end that was not recorded.
-pub const NOT_RECORDED: &str = "peer not traced";
+pub const PEER_NOT_TRACED: &str = "peer not traced";
 
 /// Whether a cause, by its name in the counts, is behaviour of the recorded system and thus not a
 /// gap of the recording.
@@ -46,7 +46,7 @@ impl UnmatchedCause {
     pub(crate) fn name(self) -> &'static str {
         match self {
             UnmatchedCause::Nothing => "",
-            UnmatchedCause::Untraced => NOT_RECORDED,
+            UnmatchedCause::Untraced => PEER_NOT_TRACED,
             UnmatchedCause::NotAccepted => "not accepted",
             UnmatchedCause::NoNames => "names not known",
             UnmatchedCause::Itself => "connected to itself",

@@ -29,7 +29,7 @@ pub enum DelaysBy {
 /// A row of the report.
 pub(crate) struct DelayRow<'a> {
     /// The node or hop that has the delays.
-    pub(crate) of: DelaysOf<'a>,
+    pub(crate) subject: DelaySubject<'a>,
     /// Statistics of the row's delays.
     pub(crate) delays: &'a DelayStatistics,
     /// The share of the total time of all paths. It is at most 1, unless branches of a path run
@@ -38,7 +38,7 @@ pub(crate) struct DelayRow<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum DelaysOf<'a> {
+pub(crate) enum DelaySubject<'a> {
     Node(&'a NodeDelays),
     Hop(&'a HopDelays),
 }
@@ -64,13 +64,17 @@ impl<'a> DelayReport<'a> {
     /// The rows in the order of `options`, up to its limit. Equal rows keep the order of the table.
     pub(crate) fn ranked_rows(&self, options: &Options) -> Vec<DelayRow<'a>> {
         let (.., total_time) = self.instance_sums();
-        let rows: Vec<DelaysOf<'a>> = match self.table {
-            DelaysBy::Node(table) => table.rows.iter().map(DelaysOf::Node).collect(),
-            DelaysBy::Hop(table) => table.rows.iter().map(DelaysOf::Hop).collect(),
+        let rows: Vec<DelaySubject<'a>> = match self.table {
+            DelaysBy::Node(table) => table.rows.iter().map(DelaySubject::Node).collect(),
+            DelaysBy::Hop(table) => table.rows.iter().map(DelaySubject::Hop).collect(),
         };
-        let row = |of: DelaysOf<'a>| {
-            let delays = of.delays();
-            DelayRow { of, delays, share: share_of_whole(delays.total_time.max(0.0), total_time) }
+        let row = |subject: DelaySubject<'a>| {
+            let delays = subject.delays();
+            DelayRow {
+                subject,
+                delays,
+                share: share_of_whole(delays.total_time.max(0.0), total_time),
+            }
         };
         let mut rows: Vec<DelayRow<'a>> = rows.into_iter().map(row).collect();
         rows.sort_by(|one, other| options.sort.compare_delays(one.delays, other.delays));
@@ -79,18 +83,18 @@ impl<'a> DelayReport<'a> {
     }
 }
 
-impl<'a> DelaysOf<'a> {
+impl<'a> DelaySubject<'a> {
     fn delays(self) -> &'a DelayStatistics {
         match self {
-            DelaysOf::Node(node) => &node.delays,
-            DelaysOf::Hop(hop) => &hop.delays,
+            DelaySubject::Node(node) => &node.delays,
+            DelaySubject::Hop(hop) => &hop.delays,
         }
     }
 
     /// The name of the row, in at most `width` characters, without control characters.
     pub(crate) fn row_label(self, signs: LabelSigns, width: usize) -> String {
         match self {
-            DelaysOf::Node(node) => {
+            DelaySubject::Node(node) => {
                 let mark = if node.traced { "" } else { signs.untraced };
                 shorten_middle(
                     &format!("{mark}{}", to_printable(&node.node)),
@@ -98,7 +102,7 @@ impl<'a> DelaysOf<'a> {
                     signs.ellipsis,
                 )
             }
-            DelaysOf::Hop(hop) => {
+            DelaySubject::Hop(hop) => {
                 let src = &with_port(hop);
                 HopLabel::from_ends(HopEndpoints { src, ..HopEndpoints::from(hop) }, signs)
                     .fit_width(width)
@@ -109,8 +113,8 @@ impl<'a> DelaysOf<'a> {
     /// Whether the node or an end of the hop was not traced.
     pub(crate) fn is_untraced(self) -> bool {
         match self {
-            DelaysOf::Node(node) => !node.traced,
-            DelaysOf::Hop(hop) => !hop.src_traced || !hop.dst_traced,
+            DelaySubject::Node(node) => !node.traced,
+            DelaySubject::Hop(hop) => !hop.src_traced || !hop.dst_traced,
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::sort::{SortKey, SortValues};
 /// The families of all patterns of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PatternFamilies<'a> {
-    /// The families, in the order of the numbers of their leads.
+    /// The families, in the order of the numbers of their leads (the patterns that represent them).
     families: Vec<PatternFamily<'a>>,
     /// The number of the lead of each pattern's family, by the number of the pattern.
     leads: FxHashMap<i64, i64>,
@@ -129,7 +129,8 @@ impl<'a> PatternFamily<'a> {
     }
 }
 
-/// The key of a hop: hops with equal keys are the same.
+/// The key of a hop: sender, receiver, both ports, protocol and operation. Hops with equal keys are
+/// the same.
 type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, TransportProtocol, Option<&'a str>);
 
 fn hop_key(hop: &Hop) -> HopKey<'_> {

@@ -44,7 +44,7 @@ pub(crate) fn report_clocks(clocks: &ClockModel) -> Vec<ComparedClock> {
 }
 
 /// The contradiction between messages and the collector's timestamps, and their combined
-/// uncertainty.
+/// uncertainty, in nanoseconds.
 fn contradiction_of(host: &HostClock) -> Option<[i64; 2]> {
     let check = host.hints.as_ref()?.check.as_ref().filter(|check| check.contradicts)?;
     Some([check.difference_ns, check.within_ns])

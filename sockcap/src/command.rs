@@ -43,8 +43,8 @@ pub(crate) trait RunnableCommand: Any + Debug {
     }
 }
 
-/// Adds the help of an entry of a registry to its subcommand. The arguments come before: a type
-/// that declares some of them sets its own doc comment as the help.
+/// Adds the help of an entry of a registry to its subcommand. The arguments must be added before: a
+/// type that declares some of them sets its own doc comment as the help.
 pub(crate) fn describe_subcommand(command: Command, about: &EntryHelp) -> Command {
     let command = command.about(about.summary).after_help(about.below_flags());
     match about.details {

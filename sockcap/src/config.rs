@@ -30,7 +30,7 @@ use crate::places;
 use file::{ConfigError, FileOwner, FileSettings};
 
 /// The name of the file in a data directory.
-const IN_DATA: &str = "sockcap.toml";
+const DATA_FILE: &str = "sockcap.toml";
 
 /// The commands with a `--host` that defaults to this host's name, the value of `SOCKCAP_HOST`.
 const HAVE_OWN_HOST: [&[&str]; 2] = [&["record"], &["import", "strace"]];
@@ -165,7 +165,7 @@ fn read_settings(
         None => FileSettings::new(),
     };
     if let Some(data) = data_directory(&levels, &settings) {
-        settings.extend(file::read_file(&data.join(IN_DATA), command, FileOwner::Data)?);
+        settings.extend(file::read_file(&data.join(DATA_FILE), command, FileOwner::Data)?);
     }
     Ok(settings)
 }
@@ -173,10 +173,11 @@ fn read_settings(
 /// The data directory of the command, if it has one.
 fn data_directory(levels: &[(&Command, &ArgMatches)], settings: &FileSettings) -> Option<PathBuf> {
     let (command, given) = levels.last()?;
-    let data = command.get_arguments().find(|argument| argument.get_long() == Some(file::DATA))?;
+    let data =
+        command.get_arguments().find(|argument| argument.get_long() == Some(file::DATA_FLAG))?;
     let path: Vec<String> =
         levels.iter().map(|(command, _)| command.get_name().to_owned()).collect();
-    match settings.get(&(path, file::DATA.to_owned())) {
+    match settings.get(&(path, file::DATA_FLAG.to_owned())) {
         Some(setting) if !is_given(given, data) => setting.values.first().map(PathBuf::from),
         _ => given.get_raw(data.get_id().as_str())?.next().map(PathBuf::from),
     }

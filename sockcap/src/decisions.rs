@@ -1,6 +1,6 @@
 //! Decisions of the stages, printed on standard error for users who ask for reasons: `-v`, `-vv`,
-//! or by stage `SOCKCAP_LOG=analyze=debug,reconcile=info`. Off by default; the library never has
-//! it.
+//! or by stage `SOCKCAP_LOG=analyze=debug,reconcile=info`. Off by default; the preloaded library
+//! never prints decisions.
 
 use std::env;
 use std::io::{self, Write};
@@ -19,14 +19,16 @@ const VARIABLE: &str = "SOCKCAP_LOG";
 /// Begins to print decisions: the ones that `SOCKCAP_LOG` selects; otherwise with `-v` what each
 /// step found, and with `-vv` what it decided, too.
 pub(crate) fn begin(verbosity: u8) {
-    let Some(wanted) = wanted(env::var(VARIABLE).ok().as_deref(), verbosity) else { return };
+    let Some(wanted) = requested_levels(env::var(VARIABLE).ok().as_deref(), verbosity) else {
+        return;
+    };
     let lines = fmt::layer().with_writer(Lines).with_ansi(false).with_timer(fmt::time::uptime());
     // A test has several command lines in one process, and the first counts.
     let _ = tracing_subscriber::registry().with(wanted).with(lines).try_init();
 }
 
 /// The levels by stage; `None` if nothing is requested.
-fn wanted(variable: Option<&str>, verbosity: u8) -> Option<Targets> {
+fn requested_levels(variable: Option<&str>, verbosity: u8) -> Option<Targets> {
     match variable.filter(|text| !text.is_empty()) {
         Some(text) => text.parse().map_err(|error| refuse(text, &error)).ok(),
         None => match verbosity {
@@ -82,13 +84,13 @@ mod tests {
 
     #[test]
     fn nothing_is_printed_by_default() {
-        assert!(wanted(None, 0).is_none());
-        assert!(wanted(Some(""), 0).is_none());
+        assert!(requested_levels(None, 0).is_none());
+        assert!(requested_levels(Some(""), 0).is_none());
     }
 
     #[test]
     fn the_variable_sets_the_level_of_each_stage() {
-        let wanted = wanted(Some("analyze=debug"), 0).unwrap();
+        let wanted = requested_levels(Some("analyze=debug"), 0).unwrap();
         assert!(wanted.would_enable("analyze::analysis", &Level::DEBUG));
         assert!(!wanted.would_enable("analyze::analysis", &Level::TRACE));
         assert!(!wanted.would_enable("reconcile::pipeline", &Level::ERROR));
@@ -96,14 +98,16 @@ mod tests {
 
     #[test]
     fn flags_count_for_all_stages() {
-        let one = wanted(None, 1).unwrap();
+        let one = requested_levels(None, 1).unwrap();
         assert!(one.would_enable("reconcile::pipeline", &Level::INFO));
         assert!(!one.would_enable("reconcile::pipeline", &Level::DEBUG));
-        assert!(wanted(None, 2).unwrap().would_enable("collector::collect", &Level::DEBUG));
+        assert!(
+            requested_levels(None, 2).unwrap().would_enable("collector::collect", &Level::DEBUG)
+        );
     }
 
     #[test]
     fn an_invalid_variable_prints_nothing() {
-        assert!(wanted(Some("analyze=loud"), 2).is_none());
+        assert!(requested_levels(Some("analyze=loud"), 2).is_none());
     }
 }

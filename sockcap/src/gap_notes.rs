@@ -1,6 +1,6 @@
 //! Gaps in a result, in words: for the first lines of a report, and for `info`.
 
-use reconcile::{NOT_RECORDED, NamedCounts, ProgramGap, Reconciliation, is_of_the_system};
+use reconcile::{NamedCounts, PEER_NOT_TRACED, ProgramGap, Reconciliation, is_of_the_system};
 use report::UnseenNote;
 
 use crate::remedies::with_remedy;
@@ -13,7 +13,7 @@ pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
     notes.extend(log_notes(found));
     let (mut untraced, mut other) = (0, NamedCounts::new());
     for (cause, count) in found.send_only.iter().chain(&found.receive_only) {
-        if cause == NOT_RECORDED {
+        if cause == PEER_NOT_TRACED {
             untraced += count;
         } else if !is_of_the_system(cause) {
             *other.entry(cause.clone()).or_default() += count;
@@ -31,7 +31,7 @@ pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
     notes.push(counted_note(found.datagrams.lost, DATAGRAM, "sent and never received"));
     // Most programs send few of these messages; they are only mentioned if there is hardly anything
     // else to see.
-    if unplaced_count(found) > found.total_messages() {
+    if left_out_internal_count(found) > found.total_messages() {
         notes.push(internal_note(found));
     }
     notes.extend(notes_by_cause(&found.ignored, RECORD, "passed over"));
@@ -41,7 +41,7 @@ pub(crate) fn report_warnings(found: &Reconciliation) -> Vec<UnseenNote> {
 
 /// Note about messages that were left out, as their sender also received them.
 fn internal_note(found: &Reconciliation) -> UnseenNote {
-    let what_sent = if unplaced_count(found) == 1 {
+    let what_sent = if left_out_internal_count(found) == 1 {
         "of a process to itself"
     } else {
         "of processes to themselves"
@@ -51,11 +51,11 @@ fn internal_note(found: &Reconciliation) -> UnseenNote {
         0 => "",
         _ => "; --node thread shows those between threads",
     };
-    counted_note(unplaced_count(found), MESSAGE, &format!("{what_sent}, left out{remedy}"))
+    counted_note(left_out_internal_count(found), MESSAGE, &format!("{what_sent}, left out{remedy}"))
 }
 
 /// The number of messages that processes sent to themselves and that are not in the trace.
-fn unplaced_count(found: &Reconciliation) -> u64 {
+fn left_out_internal_count(found: &Reconciliation) -> u64 {
     found.internal.messages.saturating_sub(found.internal_in_trace().messages)
 }
 

@@ -10,7 +10,7 @@ use message_trace::units;
 use crate::output;
 
 /// A blank at which no line is broken.
-const HARD: char = '\u{a0}';
+const HARD_BLANK: char = '\u{a0}';
 /// Maximum length of a group that stays together, in characters. Hardly any line has room for a
 /// longer one next to the flags.
 const MAX_GROUP: usize = 48;
@@ -34,7 +34,7 @@ pub(crate) fn lay_out(command: Command, short: bool) -> Command {
 
 /// Prints a text of clap: help to standard output, errors to standard error.
 pub(crate) fn print_clap_error(error: &clap::Error) {
-    let mut text = error.render().ansi().to_string().replace(HARD, " ");
+    let mut text = error.render().ansi().to_string().replace(HARD_BLANK, " ");
     // Input that an error repeats, from a file or the command line, is shown on one line, so that
     // the text has no styles and no line breaks except clap's.
     for given in repeated_input(error) {
@@ -105,12 +105,14 @@ fn bind_groups(text: &str) -> String {
     while let Some(begin) = rest.find(['[', '(', '\'', '-']) {
         let (before, from) = rest.split_at(begin);
         all.push_str(before);
-        let is_begun = all.is_empty() || all.ends_with([' ', HARD, '\n', '(', '[']);
+        let is_begun = all.is_empty() || all.ends_with([' ', HARD_BLANK, '\n', '(', '[']);
         let end = if is_begun { group_length(from) } else { None };
         let length = end.unwrap_or(1);
         let (piece, following) = from.split_at(length);
         match end {
-            Some(_) => all.extend(piece.chars().map(|one| if one == ' ' { HARD } else { one })),
+            Some(_) => {
+                all.extend(piece.chars().map(|one| if one == ' ' { HARD_BLANK } else { one }))
+            }
             None => all.push_str(piece),
         }
         rest = following;
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
 
     fn lay_out_text(text: &str) -> String {
-        bind_groups(text).replace(HARD, "_")
+        bind_groups(text).replace(HARD_BLANK, "_")
     }
 
     #[test]

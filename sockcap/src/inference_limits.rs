@@ -24,7 +24,7 @@ pub(crate) fn decided_calls(
     DecidedCalls { services: services.clone(), limits }
 }
 
-/// The runtimes of a service with tasks that are not followed.
+/// The reason that tasks of a service's runtimes are not followed; `None` if it does not apply.
 fn unfollowed_tasks(service: &ServiceEvidence) -> Option<String> {
     let runtimes = Some(service.unfollowed.join(", ")).filter(|runtimes| !runtimes.is_empty())?;
     Some(format!(
@@ -32,7 +32,8 @@ fn unfollowed_tasks(service: &ServiceEvidence) -> Option<String> {
     ))
 }
 
-/// Inferred calls of threads that others hand work to, if hand-offs were not recorded.
+/// The reason that hand-offs of work between threads were not recorded; `None` if it does not
+/// apply.
 fn unseen_handoffs(service: &ServiceEvidence, left_out: LeftOutEvidence) -> Option<String> {
     let is_meant = left_out.handoffs > 0 && service.is_mostly_of_workers();
     is_meant.then(|| {
@@ -45,7 +46,7 @@ fn unseen_handoffs(service: &ServiceEvidence, left_out: LeftOutEvidence) -> Opti
     })
 }
 
-/// Inferred calls of any service, if shared words were not recorded.
+/// The reason that shared words were not recorded; `None` if it does not apply.
 fn unseen_words(services: &[ServiceEvidence], left_out: LeftOutEvidence) -> Option<String> {
     let inferred = services.iter().map(|of| of.calls.count(CallEvidence::Inferred)).sum::<u64>();
     (left_out.words > 0 && inferred > 0).then(|| {

@@ -1,7 +1,7 @@
 //! Lock of data directories: of two commands that work on one, the second waits for the first.
 //! Otherwise the results of a stage could be read half old and half new, or be missing.
 //!
-//! Recording and shipping do not take it: each process has files of its own.
+//! Recording and shipping take no lock: each process has files of its own.
 
 use std::io;
 
@@ -47,6 +47,7 @@ pub(crate) fn make_and_lock(data: &DataDir) -> Result<DirectoryLocks, CommandErr
     lock_directories(&[data])
 }
 
+/// Locks one directory; `None` if it cannot have a lock.
 fn lock_directory(data: &DataDir) -> Result<Option<DirectoryLock>, CommandError> {
     let failed = |source| CommandError::file_error(&data.path().join(".lock"), source);
     let lock = match try_lock(data.root_path()) {
@@ -68,6 +69,7 @@ fn lock_directory(data: &DataDir) -> Result<Option<DirectoryLock>, CommandError>
     Ok(Some(lock))
 }
 
+/// Whether an error means that a directory cannot have a lock, not that the lock is broken.
 fn is_refused(error: &io::Error) -> bool {
     let kinds = [
         io::ErrorKind::PermissionDenied,

@@ -1,4 +1,4 @@
-//! Names in place of snippets, over all logs of a directory.
+//! Naming: replaces the snippets of messages in all logs of a directory by names of operations.
 
 use collector::writers;
 use message_trace::DataDir;

@@ -17,8 +17,9 @@ use crate::arguments::InferenceArguments;
 use crate::error::CommandError;
 use crate::shown::ShownData;
 
-/// The page of `report` with the instances that match `filter`. Instances that the page has no room
-/// for go to `all`, if it is given. `inference` has the options of the last analysis.
+/// The page of `report` with the instances that match `filter`. If `all` is given, all instances of
+/// the page's patterns are added to it, including those that the page has no room for. `inference`
+/// has the options of the last analysis.
 pub(crate) fn read_page(
     shown: &ShownData,
     inference: &InferenceArguments,

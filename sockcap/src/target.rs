@@ -28,7 +28,7 @@ enum TargetKind {
     Direct(File),
     /// A regular file that cannot be replaced by another. It is truncated when its new content is
     /// written.
-    Uncut(File),
+    InPlace(File),
 }
 
 impl ResultTarget {
@@ -74,7 +74,7 @@ impl ResultTarget {
 
     /// Removes the former content of a file that is written in place.
     fn truncate_content(&mut self) -> io::Result<()> {
-        if let TargetKind::Uncut(file) = &self.to {
+        if let TargetKind::InPlace(file) = &self.to {
             file.set_len(0)?;
             self.to = TargetKind::Direct(file.try_clone()?);
         }
@@ -97,6 +97,7 @@ impl ResultTarget {
     }
 }
 
+/// Opens or creates the file at `path` in the way in which it can be written.
 fn try_target(path: &Path) -> io::Result<TargetKind> {
     // Opened first, so that the kernel's rules apply to links that another user made in a directory
     // like /tmp.
@@ -107,7 +108,7 @@ fn try_target(path: &Path) -> io::Result<TargetKind> {
                 // A dangling link: the file is made at its target, as by any tool.
                 Ok(_) => {
                     let made = File::options().write(true).create(true).truncate(false).open(path);
-                    Ok(TargetKind::Uncut(made?))
+                    Ok(TargetKind::InPlace(made?))
                 }
                 Err(_) => {
                     let path = DataPath::trusted(path);
@@ -123,7 +124,7 @@ fn try_target(path: &Path) -> io::Result<TargetKind> {
     if !about.is_file() {
         return Ok(TargetKind::Direct(there));
     }
-    Ok(replacement_file(path, &about).map_or(TargetKind::Uncut(there), TargetKind::New))
+    Ok(replacement_file(path, &about).map_or(TargetKind::InPlace(there), TargetKind::New))
 }
 
 /// A new file that will replace the open one. `None` if the open file has other names, or is one
@@ -161,7 +162,7 @@ impl Write for ResultTarget {
         match &mut self.to {
             TargetKind::Standard => io::stdout().write(bytes),
             TargetKind::New(file) => file.write(bytes),
-            TargetKind::Direct(file) | TargetKind::Uncut(file) => file.write(bytes),
+            TargetKind::Direct(file) | TargetKind::InPlace(file) => file.write(bytes),
         }
     }
 
@@ -169,7 +170,7 @@ impl Write for ResultTarget {
         match &mut self.to {
             TargetKind::Standard => io::stdout().flush(),
             TargetKind::New(file) => file.flush(),
-            TargetKind::Direct(file) | TargetKind::Uncut(file) => file.flush(),
+            TargetKind::Direct(file) | TargetKind::InPlace(file) => file.flush(),
         }
     }
 }

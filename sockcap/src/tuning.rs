@@ -88,7 +88,8 @@ pub(crate) const ALL_QUEUES_BYTES: usize = 64 << 20;
 /// but loses data if it is late. Chosen, not measured.
 pub(crate) const RECORDER_NICE: i32 = -10;
 
-/// Minimum size of that queue, in bytes, if other recordings of this user run as well.
+/// Minimum size of the kernel's queue of switches of a processor, in bytes, if other recordings of
+/// this user run as well.
 pub(crate) const MIN_QUEUE_BYTES: usize = 16 << 10;
 
 /// Time after which the queues of switches are emptied, in nanoseconds, unless one is half full
@@ -111,28 +112,28 @@ pub(crate) const MAX_EVENTS_OF_A_PAGE: u64 = 20_000_000;
 pub(crate) const THREADS_IN_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Interval of polling whether processes that are recorded by id have ended.
-pub(crate) const TICK: std::time::Duration = std::time::Duration::from_millis(50);
+pub(crate) const ATTACH_CHECK_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Number of searches for children of such processes, while earlier ones are still found. Chosen: a
-/// child of a child is found the first time.
-pub(crate) const LOOKS_FOR_CHILDREN: usize = 5;
+/// Maximum number of searches for children of processes that are recorded by id; the searches end
+/// when one finds no further child. Chosen: a child of a child is found the first time.
+pub(crate) const CHILD_SEARCHES: usize = 5;
 
 /// Figures of `sockcap requests --follow`.
 pub(crate) mod follow {
     use std::time::Duration;
 
     /// Interval of polling while no events arrive.
-    pub(crate) const PAUSE: Duration = Duration::from_millis(200);
+    pub(crate) const POLL_PAUSE: Duration = Duration::from_millis(200);
 
     /// Interval at which figures are printed.
-    pub(crate) const INTERVAL: Duration = Duration::from_secs(2);
+    pub(crate) const PRINT_INTERVAL: Duration = Duration::from_secs(2);
 
     /// Minimum time between two passes over a recording, relative to the duration of the last one:
     /// at most a fifth of a processor is used, however long the recording is.
-    pub(crate) const REST: u32 = 4;
+    pub(crate) const PASS_PAUSE_FACTOR: u32 = 4;
 
     /// Number of newest requests that are printed.
-    pub(crate) const NEWEST: usize = 5;
+    pub(crate) const MAX_NEWEST: usize = 5;
 
     /// Maximum number of events that are joined at a time.
     pub(crate) const BATCH_EVENTS: usize = 4096;

@@ -27,11 +27,18 @@ pub(crate) struct InvisibleProgram {
 /// The reason why a program will not be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum InvisibilityReason {
+    /// The program loads no libraries.
     Static,
+    /// The program is a Go program, which makes its system calls without libc. `is_static` if it
+    /// names no interpreter.
     Go { is_static: bool },
+    /// The setuid or setgid bit gives the program rights.
     SetId,
+    /// The file's capabilities give the program rights.
     Capabilities,
+    /// The program is for this other kind of machine.
     Machine(String),
+    /// The interpreter of the script or the program, at this path, does not exist.
     NoInterpreter(PathBuf),
 }
 
@@ -89,15 +96,12 @@ impl InvisibleProgram {
 
 /// Inspects the program of a command, and the interpreters that it needs. `None`: it will be
 /// recorded, or it cannot be determined.
-pub(crate) fn look_at_program(program: &OsStr, arguments: &[OsString]) -> Option<InvisibleProgram> {
-    look_at_interpreters(&resolve_program(program)?, arguments, MAX_INTERPRETERS)
+pub(crate) fn inspect_program(program: &OsStr, arguments: &[OsString]) -> Option<InvisibleProgram> {
+    inspect_file(&resolve_program(program)?, arguments, MAX_INTERPRETERS)
 }
 
-fn look_at_interpreters(
-    path: &Path,
-    arguments: &[OsString],
-    depth: usize,
-) -> Option<InvisibleProgram> {
+/// Inspects a program's file, or the interpreter of a script, at most `depth` levels deep.
+fn inspect_file(path: &Path, arguments: &[OsString], depth: usize) -> Option<InvisibleProgram> {
     let unseen = |reason| Some(InvisibleProgram { program: path.to_owned(), reason });
     let mut file = File::open(path).ok()?;
     let mut head = [0; 256];
@@ -110,13 +114,13 @@ fn look_at_interpreters(
             return unseen(InvisibilityReason::NoInterpreter(interpreter));
         }
         let further = depth.checked_sub(1)?;
-        return look_at_interpreters(&interpreter, argument.as_slice(), further);
+        return inspect_file(&interpreter, argument.as_slice(), further);
     }
     if path.file_name() == Some(OsStr::new("env"))
         && let Some(named) = arguments.iter().find(|argument| !argument.as_bytes().contains(&b'='))
         && let Some(program) = resolve_program(named)
         && let Some(further) = depth.checked_sub(1)
-        && let Some(unseen) = look_at_interpreters(&program, &[], further)
+        && let Some(unseen) = inspect_file(&program, &[], further)
     {
         return Some(unseen);
     }

@@ -81,6 +81,7 @@ def compressed(calls, parents, factor):
 
 
 def variants(arguments):
+    """Pairs of a name and a function that makes a variant of a set from its calls and parents."""
     yield "as it is", lambda calls, parents: calls
     for factor in arguments.compress:
         yield f"{factor:g} times closer", lambda calls, parents: compressed(calls, parents, factor)

@@ -32,6 +32,7 @@ def run(command, **options):
 
 
 def preloaded(data, library=LIBRARY):
+    """The environment of a program that is recorded by the library into `data`."""
     # The dynamic linker only warns of a missing library, and the overhead of no library is 0 ns.
     if not os.path.exists(library):
         sys.exit(f"{library} is missing: scripts/bench builds it")
@@ -39,7 +40,9 @@ def preloaded(data, library=LIBRARY):
 
 
 def calls(program, rounds, environment=None, prefix=()):
-    """For each call of tests/bench/calls.c: p10 bare and hooked, mean bare and hooked, in ns."""
+    """For each call of tests/bench/calls.c four times in ns: 10th percentile bare and hooked, mean bare
+    and hooked.
+    """
     processor = max(os.sched_getaffinity(0))
     output = run([*prefix, program, str(rounds), str(processor)], env=environment)
     rows = (line.split("\t") for line in output.splitlines() if "\t" in line)
@@ -47,6 +50,7 @@ def calls(program, rounds, environment=None, prefix=()):
 
 
 def target(name):
+    """The target for the overhead of a call in ns, as text."""
     if "/dev/null" in name:
         return "3"
     if name.startswith("udp"):
@@ -127,8 +131,8 @@ def measure_calls(work, rounds):
 
 
 def measure_resources(work, rounds):
-    """Overhead of the library for resources on the calls that it records, compared with the other
-    one.
+    """Overhead of the library that also records resources on the calls that it records, compared with
+    that of the usual library.
     """
     program = os.path.join(work, "resource_calls")
     run(["gcc", "-O2", "-Wall", "-pthread", "-o", program, os.path.join(REPOSITORY, "tests", "bench", "resource_calls.c")])

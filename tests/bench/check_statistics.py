@@ -14,10 +14,11 @@ import sys
 import numpy
 from scipy import stats
 
-SAME_FUNCTION, ARITHMETIC, OF_ONE = 1e-6, 1e-9, 1e-14
-# Up to this product of sizes the p-value is exact (crates/compare/src/tuning.rs, EXACT_SIZES), and up to this
-# sum of counts (EXACT_COUNTS).
-EXACT_SIZES, EXACT_COUNTS = 10_000, 1_000
+# Tolerances: relative ones for the same function and for arithmetic, and an absolute one.
+SAME_FUNCTION, ARITHMETIC, ABSOLUTE = 1e-6, 1e-9, 1e-14
+# The program's p-value is exact up to this product of the sizes of both samples, or up to this sum of
+# counts (crates/compare/src/tuning.rs).
+MAX_EXACT_SIZES, MAX_EXACT_COUNTS = 10_000, 1_000
 
 
 def text(*lists):
@@ -56,9 +57,9 @@ def sample(random, size):
 def kolmogorov_smirnov(check, random):
     n, m = (random.integers(1, 90), random.integers(1, 100)) if random.random() < 0.7 else random.integers(100, 1500, 2)
     a, b = sample(random, n), sample(random, m)
-    test = stats.ks_2samp(a, b, method="exact" if n * m <= EXACT_SIZES else "asymp")
+    test = stats.ks_2samp(a, b, method="exact" if n * m <= MAX_EXACT_SIZES else "asymp")
     p_value = test.pvalue
-    if n * m > EXACT_SIZES:
+    if n * m > MAX_EXACT_SIZES:
         # scipy's own asymptotic p-value belongs to another statistic; the limiting distribution is
         # the same.
         p_value = stats.kstwobign.sf(numpy.sqrt(n * m / (n + m)) * test.statistic)
@@ -72,7 +73,7 @@ def kolmogorov_smirnov(check, random):
 def rates(check, random):
     totals = random.integers(10, 3_000, 2)
     counts = [random.binomial(total, share) for total, share in zip(totals, random.uniform(0.0, 1.0, 2))]
-    if (min(totals) <= EXACT_COUNTS or sum(counts) <= EXACT_COUNTS) and sum(counts) > 0:
+    if (min(totals) <= MAX_EXACT_COUNTS or sum(counts) <= MAX_EXACT_COUNTS) and sum(counts) > 0:
         expected = stats.fisher_exact([counts, totals - counts]).pvalue
         check.ask("rates", [counts, totals, [1]], [expected], SAME_FUNCTION)
     totals = random.integers(10_000, 200_000, 2)
@@ -83,7 +84,7 @@ def rates(check, random):
     check.ask("rates", [counts, totals, [1]], [expected], SAME_FUNCTION)
     # Counts in bursts are worth fewer observations by this factor.
     effect = random.uniform(1.0, 5.0)
-    if min(*totals, sum(counts)) / effect > EXACT_COUNTS + 1:
+    if min(*totals, sum(counts)) / effect > MAX_EXACT_COUNTS + 1:
         expected = stats.chi2_contingency(table / effect, correction=False).pvalue
         check.ask("rates", [counts, totals, [effect]], [expected], SAME_FUNCTION)
 
@@ -127,7 +128,7 @@ def rare(check, random):
 
 
 def differs(answer, expected, tolerance):
-    return not abs(answer - expected) <= tolerance * abs(expected) + OF_ONE
+    return not abs(answer - expected) <= tolerance * abs(expected) + ABSOLUTE
 
 
 def main():

@@ -1,5 +1,5 @@
 """Cost of the library for a process that makes children: tests/bench/children.c, alternately with
-and without it.
+and without the library.
 
 Called by scripts/bench, which builds the library.
 """
@@ -13,7 +13,7 @@ import tempfile
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
-WAYS = {
+CHILD_ACTIONS = {
     "nothing": "nothing",
     "socket": "a message on a socket of its own",
     "exec": "another program",
@@ -42,7 +42,7 @@ def main():
         subprocess.run(["cc", "-O1", "-o", program, source], check=True)
         print("| what the child does | ms without | ms with | more | files left |")
         print("|---|---|---|---|---|")
-        for way, words in WAYS.items():
+        for way, words in CHILD_ACTIONS.items():
             times = {False: [], True: []}
             data = os.path.join(work, way)
             recorded = {"LD_PRELOAD": os.path.abspath(options.library), "SOCKCAP_DIR": data}

@@ -41,7 +41,7 @@ def listens(port):
 
 
 class Collector:
-    """A collector while it is needed; then its peak memory."""
+    """A running collector. `end` stops it and returns its peak memory in MB."""
 
     def __init__(self, work, plain=False):
         self.data = os.path.join(work, "gathered")
@@ -68,7 +68,7 @@ def ship(work, data, host, plain=False):
     return subprocess.Popen(command + trust, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def finished(processes):
+def wait_for_success(processes):
     for process in processes:
         if process.wait() != 0:
             sys.exit(f"{' '.join(process.args)}: status {process.returncode}")
@@ -78,7 +78,7 @@ def shipped(work, data, plain):
     """Seconds from the shipper's start to its end, when everything is on the collector's disk."""
     collector = Collector(work, plain)
     start = time.monotonic()
-    finished([ship(work, data, "all", plain)])
+    wait_for_success([ship(work, data, "all", plain)])
     seconds = time.monotonic() - start
     collector.end()
     same = subprocess.run(["diff", "-rq", "-x", "clock-hints.csv", os.path.join(data, "hosts", "all"),
@@ -89,7 +89,9 @@ def shipped(work, data, plain):
 
 
 def piped(data, receive):
-    """Seconds of the pipe, with `receive` at its receiving end."""
+    """Seconds that `zstd -1 | nc` takes to send the logs, with the shell text `receive` after the
+    receiving `nc`.
+    """
     # A port that was just used cannot be listened on for a while.
     port = next(OTHER_PORTS)
     receiver = subprocess.Popen(f"nc -l 127.0.0.1 {port} {receive}", shell=True)
@@ -134,9 +136,9 @@ def throughput(work, messages, runs):
     print()
 
 
-def crowd(work, shippers, each):
-    """Peak memory in MB and seconds of a collector with that many concurrent shippers, and the
-    bytes sent.
+def measure_memory(work, shippers, each):
+    """Peak memory of a collector in MB, duration in seconds, and bytes sent, with `shippers` concurrent
+    shippers that send `each` logs each.
     """
     data = os.path.join(work, "crowd")
     shutil.rmtree(data, ignore_errors=True)
@@ -154,7 +156,7 @@ def crowd(work, shippers, each):
                 file.write((number + 1).to_bytes(4, "little"))
     collector = Collector(work)
     start = time.monotonic()
-    finished([ship(work, data, host) for host in hosts])
+    wait_for_success([ship(work, data, host) for host in hosts])
     seconds = time.monotonic() - start
     return collector.end(), seconds, size(data)
 
@@ -172,13 +174,13 @@ def main():
         throughput(work, int(arguments.messages * 1e6), arguments.runs)
         print("## Memory of the collector\n\n| shippers at once | peak MB | s | MB sent |\n|---|---|---|---|")
         for shippers in (1, 50, 200):
-            peak, seconds, sent = crowd(work, shippers, 2)
+            peak, seconds, sent = measure_memory(work, shippers, 2)
             print(f"| {shippers} | {peak:.0f} | {seconds:.1f} | {sent / 1e6:.0f} |")
         data = os.path.join(work, "codeen")
         run(SCALE, "make", data, "4700000")
         collector = Collector(work)
         start = time.monotonic()
-        finished([ship(work, data, f"h{host}") for host in range(HOSTS)])
+        wait_for_success([ship(work, data, f"h{host}") for host in range(HOSTS)])
         seconds = time.monotonic() - start
         peak = collector.end()
         print(f"\n## The CoDeeN trace: {HOSTS} hosts, 4.7 million messages, {size(data) / 1e6:.0f} MB\n")

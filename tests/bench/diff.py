@@ -69,23 +69,24 @@ def mean(values):
     return statistics.mean(values) if values else float("nan")
 
 
-def span(values, show):
-    """Mean, and the least and the greatest if they differ."""
+def mean_and_range(values, show):
+    """Mean, and the least and the greatest value if they differ."""
     values = list(values)
     shown = sorted(set(map(show, (min(values), max(values)))), key=lambda text: show(max(values)) == text)
     return show(mean(values)) + (f" ({' to '.join(shown)})" if len(shown) > 1 else "")
 
 
-def found(experiments, fault, options):
+def mutation_scores(experiments, fault, options):
     """The score of each experiment."""
     return [ranking.score_mutations(program.diff(of["before"], of[fault], *options), fault) for of in experiments]
 
 
-def of_experiments(experiments):
+def print_experiments(experiments):
+    """Tables of both experiments: nDCG, and the share of relevant mutations."""
     rows, lists = [], []
     for fault, (paper, target) in PAPER.items():
-        scores = found(experiments, fault, [])
-        figures = [span([one[key] for one in scores], show) for key, _, show in COLUMNS]
+        scores = mutation_scores(experiments, fault, [])
+        figures = [mean_and_range([one[key] for one in scores], show) for key, _, show in COLUMNS]
         suspected = f"{sum(one['suspected'] for one in scores)} of {len(scores)}"
         rows.append([NAMES[fault], paper, target, *figures, suspected])
         lists += [f"{fault}, pair {number}:{os.linesep}{one['list']}" for number, one in enumerate(scores, 1)]
@@ -94,7 +95,8 @@ def of_experiments(experiments):
     print("```text\n" + "\n".join(lists) + "\n```\n")
 
 
-def of_left_out(experiments):
+def print_left_out(experiments):
+    """Table of the categories that became slower in the experiment `spin`, and of those reported."""
     rows = []
     for number, of in enumerate(experiments, 1):
         answer, everything = (program.diff(of["before"], of["spin"], *more) for more in ([], ["--false-discoveries", "0.99"]))
@@ -110,16 +112,18 @@ def ranks(normal, faults, options):
         yield fault, suspects, suspects.index(fault["service"]) + 1 if fault["service"] in suspects else None
 
 
-def first(ranked, places):
+def share_ranked_within(ranked, places):
+    """Share of the faults whose service is among the first `places` suspects, in percent."""
     ranked = [rank for *_, rank in ranked]
     return percent(sum(rank is not None and rank <= places for rank in ranked) / len(ranked))
 
 
-def of_faults(normal, faults):
+def print_faults(normal, faults):
+    """Table of the ranks of the faulty services among the suspects."""
     ranked = list(ranks(normal, faults, []))
     table(["labelled faults", "summed own time", "target", "here"], [
-        [f"{len(ranked)} faults: service ranked first", "35%", "80%", first(ranked, 1)],
-        ["in the first three", "55%", "95%", first(ranked, 3)],
+        [f"{len(ranked)} faults: service ranked first", "35%", "80%", share_ranked_within(ranked, 1)],
+        ["in the first three", "55%", "95%", share_ranked_within(ranked, 3)],
     ])
     missed = [[fault["type"], fault["service"], str(rank or "none"), ", ".join(suspects[:3])]
               for fault, suspects, rank in ranked if rank != 1]
@@ -127,24 +131,26 @@ def of_faults(normal, faults):
         table(["not first", "service", "rank", "suspects"], missed)
 
 
-def changed(comparisons, options=()):
+def count_changed(comparisons, options=()):
     """How many comparisons report a change."""
     return sum(program.diff(*comparison, *options)["changed"] for comparison in comparisons)
 
 
-def of_unchanged(work, arguments, normal, made):
+def print_unchanged(work, arguments, normal, made):
+    """Table of the comparisons without a change that report one. `made` are synthetic pairs."""
     rows, changes, all_of = [], 0, 0
     runs = list(sets.unchanged_runs(work, arguments.pairs // 4))
     groups = [("synthetic pairs", made), ("halves of synthetic operations", runs), *sets.unchanged_recordings(work, arguments.data, normal)]
     for name, comparisons in groups:
-        count = changed(comparisons)
+        count = count_changed(comparisons)
         rows.append([name, str(len(comparisons)), str(count)])
         changes, all_of = changes + count, all_of + len(comparisons)
     rows.append([f"all: {percent(changes / all_of)}, at most 5% required", str(all_of), str(changes)])
     table(["no change", "comparisons", "report a change"], rows)
 
 
-def of_scale(work, arguments, experiments):
+def print_scale(work, arguments, experiments):
+    """Table of time and memory, for the paper's number of requests and for ten times as many."""
     sizes = [(1, experiments[0])]
     if not arguments.skip_ten:
         sizes.append((10, sets.experiment(work, 1, 10, faults=("spin",))))
@@ -161,13 +167,14 @@ def of_scale(work, arguments, experiments):
     table(["scale", f"time, best of {arguments.runs}", "processors' time", "peak memory", "target", "first time"], rows)
 
 
-def of_ablation(normal, faults, experiments, made):
+def print_ablation(normal, faults, experiments, made):
+    """Table of the results without each part of the comparison."""
     rows = []
     for name, options in ABLATIONS.items():
         ranked = list(ranks(normal, faults, options))
-        cells = [name, first(ranked, 1), first(ranked, 3), percent(changed(made, options) / len(made))]
+        cells = [name, share_ranked_within(ranked, 1), share_ranked_within(ranked, 3), percent(count_changed(made, options) / len(made))]
         for fault in PAPER:
-            scores = found(experiments, fault, options)
+            scores = mutation_scores(experiments, fault, options)
             cells += [show(mean([one[key] for one in scores])) for key, _, show in COLUMNS]
         rows.append(cells)
     head = ["", "faults first", "first three", "synthetic pairs without a change that report one"]
@@ -197,14 +204,14 @@ def main():
     try:
         normal, faults = sets.faults(work, arguments.data)
         experiments = [sets.experiment(work, number) for number in range(1, arguments.experiments + 1)]
-        of_experiments(experiments)
-        of_left_out(experiments)
-        of_faults(normal, faults)
+        print_experiments(experiments)
+        print_left_out(experiments)
+        print_faults(normal, faults)
         made = list(sets.unchanged_pairs(work, arguments.pairs))
-        of_unchanged(work, arguments, normal, made)
-        of_scale(work, arguments, experiments)
+        print_unchanged(work, arguments, normal, made)
+        print_scale(work, arguments, experiments)
         if arguments.ablation:
-            of_ablation(normal, faults, experiments, made)
+            print_ablation(normal, faults, experiments, made)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

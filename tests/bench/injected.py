@@ -1,6 +1,6 @@
-"""Overhead of the library on system calls of a program that it is injected into
-(tests/programs/injected.c, scenario `cost`): with and without hooks in alternate slices of one
-process, so only the ratio is comparable between runs.
+"""Overhead of the injected library on the system calls of a program (tests/programs/injected.c,
+scenario `cost`). Hooks are on and off in alternate slices of one process, so only the ratio is
+comparable between runs.
 
 Called by scripts/bench, which builds the library.
 """

@@ -16,8 +16,8 @@ COLUMNS = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv"
 
 
 def calls(ways):
-    """One request, from an untraced client of its own, for each of `ways` paths through three rows
-    of services.
+    """CSV lines of the calls of `ways` requests, each from an untraced client of its own and on another
+    path through three rows of services.
     """
     yield COLUMNS
     for way in range(ways):

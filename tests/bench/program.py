@@ -1,4 +1,4 @@
-"""The program: its output, duration, and memory."""
+"""Runs programs, mostly sockcap, and returns their output, duration, and memory."""
 
 import json
 import os

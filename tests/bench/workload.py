@@ -47,7 +47,7 @@ class Recorder:
         self.name, self.find = name, find
 
 
-RECORDERS = (Recorder("sockcap", tool.of_recording), Recorder("perf", tool.of_trace))
+RECORDERS = (Recorder("sockcap", tool.find_in_recording), Recorder("perf", tool.find_in_trace))
 
 
 def recorders(arguments):
@@ -80,15 +80,16 @@ HEAD = ("no", "mixture", "clients", "recorded by", "paper: charged", "charged", 
         "clusters", "wrong", "extra", "of these not disturbed", "paper: error", "error: processor", "network")
 
 
-def between(first, second):
-    """Difference of the two recorders on the same requests: the ratio of their processor times."""
+def recorder_differences(first, second):
+    """For each request that both recorders found, the relative difference of the two processor times."""
     other = {of.number: request for of, request in second}
     both = [request.processor_ns / other[of.number].processor_ns - 1 for of, request in first
             if of.number in other and other[of.number].processor_ns > 0]
     return both
 
 
-def of_tables(work, arguments):
+def print_tables(work, arguments):
+    """Tables of the mixtures (Tables 2 to 5 of the paper), and of how the two recorders differ."""
     rows, compared = [], []
     for experiment in paper.EXPERIMENTS:
         if arguments.only and experiment.number not in arguments.only:
@@ -103,7 +104,7 @@ def of_tables(work, arguments):
             rows.append(row_of(experiment, run, recorder, answer, results[recorder], stolen))
             print(f"{experiment.number} {recorder.name}: {rows[-1]}", file=sys.stderr, flush=True)
         if len(pairs) == 2:
-            both = between(*pairs)
+            both = recorder_differences(*pairs)
             near = sum(abs(of) < 0.02 for of in both) / len(both) if both else float("nan")
             compared.append([experiment.number, len(both), percent(near),
                              *(percent(score.quantile(both, of), 2) for of in (0.05, 0.25, 0.5, 0.75, 0.95))])
@@ -114,7 +115,8 @@ def of_tables(work, arguments):
         table(("no", "requests of both", "within 2%", "sockcap by perf - 1: 5%", "25%", "median", "75%", "95%"), compared)
 
 
-def of_driver(work, arguments):
+def print_driver(work, arguments):
+    """Table of the delayed requests that were found to be unusual (section 6.3 of the paper)."""
     rows = []
     run = runs.run(work, "driver", "ab", 1, 1000, sockcap=("--resources",), perf=arguments.perf, options=("--driver", 250))
     for recorder in recorders(arguments):
@@ -132,7 +134,8 @@ def of_driver(work, arguments):
         shutil.rmtree(os.path.join(work, "driver"))
 
 
-def of_cost(work, arguments):
+def print_cost(work, arguments):
+    """Table of the throughput and processor time of the server with and without recording."""
     rows = []
     for name, measure, size in (("type B, 5 clients", costs.throughput_of_spins, arguments.cost_requests),
                                 ("type D, 16 connections of wrk", costs.throughput_of_files, arguments.cost_seconds)):
@@ -145,13 +148,15 @@ def of_cost(work, arguments):
            "added by it"), rows)
 
 
-def of_tiers(work, arguments):
+def print_tiers(work, arguments):
+    """Tables of the web server with PostgreSQL (Tables 6 and 7 of the paper)."""
     from workloads.tiers import report
 
     report.show(work, arguments)
 
 
-def of_join(work, arguments):
+def print_join(work, arguments):
+    """Table of time and memory of joining a synthetic stream of events."""
     from workloads import joins
 
     joins.show(work, arguments)
@@ -185,7 +190,7 @@ def main():
     os.makedirs(work, exist_ok=True)
     # The database runs as a separate user.
     os.chmod(work, 0o755)
-    parts = {"join": of_join, "tables": of_tables, "driver": of_driver, "cost": of_cost, "tiers": of_tiers}
+    parts = {"join": print_join, "tables": print_tables, "driver": print_driver, "cost": print_cost, "tiers": print_tiers}
     try:
         for name in PARTS:
             if name in arguments.parts:

@@ -1,6 +1,6 @@
 //! Operations of the messages of a batch, from `operations.parquet`, which is in the order of the
 //! messages; without that table no operations are known. Call ids (a stream of HTTP/2, an id of
-//! DNS) pair a request with its response on one connection, as ids of imports do.
+//! DNS) pair a request with its response on one connection, as the call ids of imported traces do.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,9 @@ pub(super) struct OperationCursor {
     names: OperationNames,
     /// Messages that were read ahead, with their operations and call ids.
     read: VecDeque<(u64, OperationFacts, Option<u64>)>,
-    is_read: bool,
+    /// Whether the table was read to its end.
+    is_exhausted: bool,
+    /// Whether operations are evidence; otherwise they only name messages.
     is_evidence: bool,
 }
 
@@ -53,7 +55,7 @@ impl OperationCursor {
             reader,
             names: OperationNames::default(),
             read: VecDeque::new(),
-            is_read: false,
+            is_exhausted: false,
             is_evidence,
         }))
     }
@@ -76,10 +78,10 @@ impl OperationCursor {
         first: u64,
     ) -> Result<(), PathError> {
         let end = first + trace.len() as u64;
-        while !self.is_read && self.read.back().is_none_or(|(message, ..)| *message < end) {
+        while !self.is_exhausted && self.read.back().is_none_or(|(message, ..)| *message < end) {
             let OperationCursor { read, names, is_evidence, .. } = self;
             let is_evidence = *is_evidence;
-            self.is_read = !self.reader.read_batch(|row| {
+            self.is_exhausted = !self.reader.read_batch(|row| {
                 let is_one_way = row.role == OperationRole::OneWay;
                 let facts = OperationFacts {
                     role: match is_one_way && !is_evidence {
@@ -96,9 +98,9 @@ impl OperationCursor {
                 read.push_back((row.message, facts, call));
             })?;
         }
-        let own = self.read.partition_point(|(message, ..)| *message < end);
+        let count = self.read.partition_point(|(message, ..)| *message < end);
         let mut last = None;
-        for (message, facts, call) in self.read.drain(..own) {
+        for (message, facts, call) in self.read.drain(..count) {
             let row = message.checked_sub(first).map_or(usize::MAX, |row| row as usize);
             if row < from || row >= trace.len() || last == Some(row) {
                 continue;

@@ -1,6 +1,6 @@
-//! Flows with as many responses as requests: there responses are assigned to requests in order, on
-//! other flows by turns. One pass over the trace before its batches counts the messages, in parts
-//! of any size.
+//! Counts the messages of the two sides of each flow, in one pass over the trace before its
+//! batches. On a flow with as many responses as requests the n-th response answers the n-th
+//! request. On the others, the uneven flows, some message has no counterpart.
 
 use message_trace::FlowId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,12 +14,15 @@ pub(super) struct FlowSurplus {
 
 /// The count of a flow.
 struct SurplusCount {
+    /// Messages of the connecting side minus those of the accepting side.
     more: i64,
     /// Whether the accepting side sent the first message that was counted.
     accepting_first: bool,
 }
 
 impl FlowSurplus {
+    /// Adds messages of `flow`: `more` of the connecting side or, if negative, of the accepting
+    /// side.
     pub(super) fn add_messages(&mut self, flow: FlowId, more: i64) {
         self.append_count(flow, SurplusCount { more, accepting_first: more < 0 });
     }
@@ -39,9 +42,9 @@ impl FlowSurplus {
         }
     }
 
-    /// Returns the flows with different numbers of messages on their sides. A first message from
-    /// the accepting side is not counted. Nor is its message at a time when both sides have sent
-    /// equally many: it can answer no open request and does not shift later responses.
+    /// Returns the flows with different numbers of messages on their sides. A message that the
+    /// accepting side sends first, or when both sides have sent equally many, is not counted: it
+    /// answers no open request and does not shift later responses.
     pub(super) fn into_uneven_flows(self) -> FxHashSet<FlowId> {
         let counted = |count: &SurplusCount| count.more + i64::from(count.accepting_first);
         self.flows

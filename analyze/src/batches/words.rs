@@ -11,7 +11,8 @@ pub(super) struct WordCursor {
     reader: WordReader,
     /// Words that were read ahead.
     read: VecDeque<WordRow>,
-    is_read: bool,
+    /// Whether the table was read to its end.
+    is_exhausted: bool,
 }
 
 impl WordCursor {
@@ -21,7 +22,7 @@ impl WordCursor {
     /// If the table exists but cannot be read.
     pub(super) fn open(data: &DataDir) -> Result<Option<WordCursor>, PathError> {
         let reader = WordReader::open(data.words_path())?;
-        Ok(reader.map(|reader| WordCursor { reader, read: VecDeque::new(), is_read: false }))
+        Ok(reader.map(|reader| WordCursor { reader, read: VecDeque::new(), is_exhausted: false }))
     }
 
     /// Attaches words to the messages of `trace` from row `from` on; calls must follow the order of
@@ -36,12 +37,12 @@ impl WordCursor {
         first: u64,
     ) -> Result<(), PathError> {
         let end = first + trace.len() as u64;
-        while !self.is_read && self.read.back().is_none_or(|row| row.message < end) {
+        while !self.is_exhausted && self.read.back().is_none_or(|row| row.message < end) {
             let WordCursor { reader, read, .. } = self;
-            self.is_read = !reader.read_batch(|row| read.push_back(row))?;
+            self.is_exhausted = !reader.read_batch(|row| read.push_back(row))?;
         }
-        let own = self.read.partition_point(|row| row.message < end);
-        for WordRow { message, received, word } in self.read.drain(..own) {
+        let count = self.read.partition_point(|row| row.message < end);
+        for WordRow { message, received, word } in self.read.drain(..count) {
             let end = if received { MessageEnd::Received } else { MessageEnd::Sent };
             if let Some(row) = message.checked_sub(first).filter(|row| *row as usize >= from) {
                 trace.add_word(MessageId::from_index(row as usize), end, WordHash(word as u32));

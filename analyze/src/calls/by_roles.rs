@@ -15,8 +15,8 @@ pub(super) fn have_roles(trace: &MessageTrace, call: &[(FlowId, u32, MessageId)]
     trace.has_operations() && call.iter().all(|(_, _, row)| trace.operations(*row).is_some())
 }
 
-/// Appends the pairs of the messages of one id, which are in order, and the unpaired messages to
-/// `alone`: with their flow, and whether each is a request.
+/// Appends the pairs of the messages `call`, which have one id and are in order, to `pairs`.
+/// Appends the unpaired ones to `alone`: flow, message, and whether it is a request.
 pub(super) fn pair_by_roles(
     trace: &MessageTrace,
     call: &[(FlowId, u32, MessageId)],

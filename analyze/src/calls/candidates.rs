@@ -1,6 +1,7 @@
 //! Candidate parents of each call, with their probabilities by the links.
 //! [`LikelyParents`](super::LikelyParents) has only the parents that the most likely links lead to.
-//! Probabilities of routes to the same parent are added.
+//! A route is the chain of links from a call to a parent; the probabilities of routes to the same
+//! parent are added.
 
 use super::deliveries::delivering_calls;
 use super::{CallId, Calls, order};
@@ -12,6 +13,7 @@ use crate::tuning::calls::candidates::MAX_CANDIDATES;
 pub struct CandidateParents {
     /// Index of the first candidate and number of candidates of each call.
     of: Vec<(u32, u32)>,
+    /// The candidates of all calls, each with its probability; `None` means spontaneous.
     candidates: Vec<(Option<CallId>, f64)>,
 }
 
@@ -21,7 +23,7 @@ impl CandidateParents {
         let mut all =
             CandidateParents { of: vec![(0, 0); calls.len()], ..CandidateParents::default() };
         let mut routes: Vec<(Option<CallId>, f64)> = Vec::new();
-        // A call that comes later in this order has no candidates yet, as happens on cyclic routes.
+        // A cause that comes later in this order, as on cyclic routes, has no candidates yet.
         for call in order::order_by_causes(calls, links) {
             routes.clear();
             if let Some(request) = calls.request(call).filter(|request| links.has_message(*request))
@@ -33,8 +35,8 @@ impl CandidateParents {
                     if calls.request(from) == Some(cause) {
                         routes.push((Some(from), probability));
                     } else {
-                        // An earlier call was made for the same parent, or delivered work for other
-                        // calls.
+                        // The cause is the response of an earlier call, which was made for the same
+                        // parent or fetched work that other calls had put in a queue.
                         let brought = delivering_calls(calls, links, from);
                         routes.extend(
                             brought.clone().map(|(by, share)| (Some(by), share * probability)),

@@ -3,7 +3,7 @@
 
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageId, MessageTrace};
 
-/// Returns the side of its flow that sent the message at this row.
+/// Returns the side of the flow that sent the message at this row, such as [`FROM_CONNECTING`].
 pub(super) fn row_direction(trace: &MessageTrace, row: MessageId) -> i8 {
     trace.direction(row)
 }

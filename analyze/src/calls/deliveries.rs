@@ -1,13 +1,13 @@
-//! Deliveries: work that a call brought. The response to a worker that polls a queue is caused by
-//! the request of another call, which put the work there; what the worker then does is for that
-//! other call.
+//! Deliveries: work that a call fetched from a queue. The response to a worker that polls the queue
+//! is caused by the request of another call, which put the work there; what the worker then does is
+//! for that other call.
 
 use super::{CallId, Calls};
 use crate::links::{Links, ParentMessage};
 
-/// Returns the calls with requests that may have caused the response of `call`, with their
-/// probabilities. Empty if its own request is among the possible causes, since the response then
-/// answers its own request.
+/// Returns the other calls that may have put the work in the queue that the response of `call`
+/// delivers, with their probabilities. Empty if the request of `call` itself is among the possible
+/// causes of the response, since the response then only answers it.
 pub(super) fn delivering_calls(
     calls: &Calls,
     links: &Links,
@@ -26,8 +26,8 @@ pub(super) fn delivering_calls(
     })
 }
 
-/// Returns the call with the request that most likely caused the response of `call`, if that is not
-/// its own.
+/// Returns the other call that most likely put the work in the queue that the response of `call`
+/// delivers, with its probability; `None` if the response is no delivery.
 pub(super) fn likeliest_delivering_call(
     calls: &Calls,
     links: &Links,

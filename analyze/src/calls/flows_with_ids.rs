@@ -2,10 +2,10 @@
 //! messages there that are no calls.
 //!
 //! A connection with ids also has control messages (settings, windows, the closing of a stream),
-//! and bodies that follow their responses. They have neither an id nor a role, and must not be
-//! treated as calls. A request or response without an id is paired by turns as on other
-//! connections. A one-way message stands alone. On connections without ids everything is as without
-//! operations: a server's greeting answers no message except the connection setup.
+//! and bodies that follow their responses. These messages have neither an id nor a role, and must
+//! not be treated as calls. A request or response without an id is paired by alternation, as on
+//! other connections. A one-way message stands alone. Connections without ids are treated as if no
+//! operations were known: a server's greeting answers no message except the connection setup.
 
 use message_trace::{FlowId, MessageId, MessageTrace, OperationRole};
 use rustc_hash::FxHashSet;
@@ -25,7 +25,7 @@ pub(super) enum MessageWithoutId {
     /// Neither answers a message nor is answered.
     OneWay,
     /// A control message of the connection.
-    Own,
+    Control,
 }
 
 impl FlowsWithIds {
@@ -49,7 +49,7 @@ impl FlowsWithIds {
     /// Returns whether the message is a control message of its connection.
     pub(super) fn is_control(&self, trace: &MessageTrace, row: MessageId) -> bool {
         trace.call_number(row).is_none()
-            && self.classify_without_id(trace, row) == MessageWithoutId::Own
+            && self.classify_without_id(trace, row) == MessageWithoutId::Control
     }
 
     /// Classifies the message, which has no id.
@@ -64,7 +64,7 @@ impl FlowsWithIds {
         }
         match trace.operations(row).map(|operation| operation.role) {
             Some(OperationRole::OneWay) => MessageWithoutId::OneWay,
-            None => MessageWithoutId::Own,
+            None => MessageWithoutId::Control,
             _ => MessageWithoutId::MayPair,
         }
     }

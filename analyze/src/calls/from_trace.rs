@@ -1,5 +1,5 @@
-//! Builds the calls of a trace: pairs of messages, without those that are no calls, and with
-//! responses in fragments joined.
+//! Builds the calls of a trace: pairs its messages, splits pairs that are no calls, and joins
+//! responses that came in fragments.
 
 use message_trace::MessageTrace;
 
@@ -8,10 +8,11 @@ use super::{CallId, Calls, multiplexed, one_way, pairing, response_fragments, se
 
 impl Calls {
     /// Pairs the messages of `trace`, which must be sorted: by call id if they have one, else by
-    /// the turns of their connection, or by their order if no connection is known.
+    /// the alternation of the two sides of their connection, or by their order if no connection is
+    /// known.
     pub fn from_trace(trace: &MessageTrace) -> Calls {
-        // By the row of a call's first message: the row of its other message, and whether that is
-        // the request.
+        // By the row of a call's first message: the row of its second message, and whether the
+        // second is the request.
         let mut second = vec![(None, false); trace.len()];
         let mut is_first = vec![false; trace.len()];
         let id_flows = FlowsWithIds::from_trace(trace);
@@ -42,7 +43,7 @@ impl Calls {
                 calls.of_message[other.index()] = call;
             }
             if other.is_none() && id_flows.is_control(trace, row) {
-                calls.own.push(call);
+                calls.control.push(call);
             }
             if let Some(id) = trace.call_number(row).map(|id| id as usize) {
                 if ids.len() <= id {

@@ -25,39 +25,42 @@ pub(super) struct ConnectionGreetings(FxHashMap<FlowId, ConnectionOpening>);
 impl ConnectionGreetings {
     /// Records the message at a row of a connection with ids; rows come in order.
     pub(super) fn note_message(&mut self, trace: &MessageTrace, row: MessageId) {
-        let of = self.0.entry(trace.flow(row)).or_default();
+        let opening = self.0.entry(trace.flow(row)).or_default();
         if trace.is_connect(row) {
-            of.setup.get_or_insert(row);
+            opening.setup.get_or_insert(row);
         } else if row_direction(trace, row) == FROM_CONNECTING {
-            for (requested, time) in of.requested.iter_mut().zip(times_at_ends(trace, row)) {
+            for (requested, time) in opening.requested.iter_mut().zip(times_at_ends(trace, row)) {
                 *requested = requested.iter().copied().chain(time).min();
             }
         } else if let Some(operation) = trace.operations(row) {
-            of.greeting.get_or_insert((row, operation.role == OperationRole::OneWay));
+            opening.greeting.get_or_insert((row, operation.role == OperationRole::OneWay));
         }
     }
 
-    /// Appends the pairs of the greetings and returns the rows in them.
+    /// Appends a pair of connection setup and greeting for each connection with a greeting, and
+    /// returns the messages of these pairs.
     pub(super) fn pair_greetings(
         &self,
         trace: &MessageTrace,
         pairs: &mut Vec<MessagePair>,
     ) -> FxHashSet<MessageId> {
         let mut paired = FxHashSet::default();
-        for of in self.0.values() {
-            let first = of.greeting.filter(|(greeting, _)| of.precedes_requests(trace, *greeting));
+        for opening in self.0.values() {
+            let first = opening
+                .greeting
+                .filter(|(greeting, _)| opening.precedes_requests(trace, *greeting));
             // A response to something that was not seen stands alone.
-            let greeting = first.filter(|(_, is_one_way)| *is_one_way || of.setup.is_some());
+            let greeting = first.filter(|(_, is_one_way)| *is_one_way || opening.setup.is_some());
             let Some((greeting, _)) = greeting else { continue };
-            pairs.push((of.setup, Some(greeting)));
-            paired.extend(of.setup.into_iter().chain([greeting]));
+            pairs.push((opening.setup, Some(greeting)));
+            paired.extend(opening.setup.into_iter().chain([greeting]));
         }
         paired
     }
 }
 
 impl ConnectionOpening {
-    /// Returns whether no request preceded a message, by the clock of one of the ends.
+    /// Returns whether no request preceded the message `greeting`, by the clock of one of the ends.
     fn precedes_requests(&self, trace: &MessageTrace, greeting: MessageId) -> bool {
         let known = self.requested.into_iter().zip(times_at_ends(trace, greeting));
         let mut is_before =

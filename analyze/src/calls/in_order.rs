@@ -3,19 +3,19 @@
 //! k-th request, however many are open at a time and for however long. The statistics of the
 //! connection then do not matter ([`super::multiplexed`]), and no pairing is uncertain.
 //!
-//! That holds only if all requests are answered, and all responses were recorded. Commands that are
-//! not answered, responses that a server omits after an error, and messages that were not recorded
-//! would shift all later pairs. So the rule applies to whole connections only: in the end each
-//! request has a response, each response a request, and no response was sent before its request had
-//! arrived.
+//! This rule holds only if all requests are answered, and all responses were recorded. Commands
+//! that are not answered, responses that a server omits after an error, and messages that were not
+//! recorded would shift all later pairs. So the rule applies only to connections on which in the
+//! end each request has a response, each response a request, and no response was sent before its
+//! request had arrived.
 
 use message_trace::{FROM_CONNECTING, MessageId, MessageTrace, OperationRole};
 
 use super::MessagePair;
 use super::connection::{is_connection, row_direction};
 
-/// Returns the pairs of a connection; its `rows` are in the order in which one end saw them. `None`
-/// if some message has no role or no partner.
+/// Returns the requests of a connection with their responses; its `rows` are in the order in which
+/// one end saw them. `None` if some message has no role or no partner.
 pub(super) fn pair_in_order(
     trace: &MessageTrace,
     rows: impl Iterator<Item = MessageId> + Clone,
@@ -38,8 +38,8 @@ pub(super) fn pair_in_order(
     (open == 0).then_some(pairs)
 }
 
-/// Returns whether the calls of a connection are paired as by [`pair_in_order`]. `calls` are all of
-/// its calls that have a request.
+/// Returns whether the calls of a connection have the pairs that [`pair_in_order`] makes. `calls`
+/// are all of its calls that have a request.
 pub(super) fn are_paired_in_order(
     trace: &MessageTrace,
     calls: impl Iterator<Item = MessagePair> + Clone,

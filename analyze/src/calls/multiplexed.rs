@@ -18,20 +18,21 @@ use rustc_hash::FxHashSet;
 
 use super::{CallId, Calls, MessagePair, in_order};
 use crate::tuning::calls::multiplexed::{
-    ALTERNATIONS_PER_CROSSING, ALTERNATIONS_PER_LONG_RUN, ANSWERS_AHEAD, MAX_OWN_BYTES,
+    ALTERNATIONS_PER_CROSSING, ALTERNATIONS_PER_LONG_RUN, ANSWERS_AHEAD, MAX_CONTROL_BYTES,
     MIN_CROSSINGS, MIN_MESSAGES, MIN_MISPAIRING, WALK_SHARE,
 };
 use likelihood::{ConcurrentCalls, ObservedCall};
 
-/// Returns whether the flow of these rows, which are in order with their times, is a multiplexed
-/// connection. If the flow is not multiplexed, control messages are removed from `rows`.
+/// Returns whether a flow is a multiplexed connection. `rows` are the flow's messages with their
+/// times, in order. If the flow is not multiplexed, control messages are removed from `rows`.
 pub(super) fn is_multiplexed_flow(trace: &MessageTrace, rows: &mut Vec<(i64, MessageId)>) -> bool {
     pair_multiplexed(trace, rows, &mut Vec::new())
 }
 
-/// Appends the pairs of a flow if it is a multiplexed connection. `rows` are in order, with their
-/// times. If the flow is not multiplexed, only control messages become unpaired and are removed
-/// from `rows`; the rest is to be paired by turns.
+/// Appends the pairs of a flow if it is a multiplexed connection, and returns whether it is. `rows`
+/// are the flow's messages with their times, in order. If the flow is not multiplexed, only its
+/// control messages are appended, unpaired, and removed from `rows`; the caller pairs the other
+/// messages by alternation.
 pub(super) fn pair_multiplexed(
     trace: &MessageTrace,
     rows: &mut Vec<(i64, MessageId)>,
@@ -45,7 +46,7 @@ pub(super) fn pair_multiplexed(
     let [Some(requests), Some(answers)] = usual else { return false };
     let is_below = |row: MessageId, usual: i64| {
         let bytes = trace.bytes(row);
-        (1..=MAX_OWN_BYTES).contains(&bytes) && 2 * bytes < usual
+        (1..=MAX_CONTROL_BYTES).contains(&bytes) && 2 * bytes < usual
     };
     // Nothing else distinguishes concurrent calls, so control messages have to be rare.
     let is_small =
@@ -53,27 +54,28 @@ pub(super) fn pair_multiplexed(
     let larger: Vec<MessageId> =
         rows.iter().map(|(_, row)| *row).filter(|row| !is_small(*row)).collect();
     if is_multiplexed(trace, &larger) {
-        let own = rows.iter().map(|(_, row)| *row).filter(|row| is_small(*row));
-        pairs.extend(own.map(|row| unpaired_message(trace, row)));
+        let control = rows.iter().map(|(_, row)| *row).filter(|row| is_small(*row));
+        pairs.extend(control.map(|row| unpaired_message(trace, row)));
         let first = pairs.len();
         pair_by_order(trace, &larger, pairs);
         assign_likeliest_responses(trace, &mut pairs[first..]);
         return true;
     }
-    // If the sides alternate, a small request that another one follows immediately has no response.
+    // If the sides alternate, a small request that is directly followed by another request has no
+    // response.
     let follows =
         |place: usize| rows.get(place + 1).is_some_and(|(_, next)| is_request(trace, *next));
-    let is_own = |place: usize| {
+    let is_control = |place: usize| {
         let (_, row) = rows[place];
         is_request(trace, row) && is_below(row, requests.1) && follows(place)
     };
-    let own: Vec<bool> = (0..rows.len()).map(is_own).collect();
+    let control: Vec<bool> = (0..rows.len()).map(is_control).collect();
     let mut place = 0;
     rows.retain(|(_, row)| {
-        let is_own = own[place];
+        let is_control = control[place];
         place += 1;
-        pairs.extend(is_own.then(|| unpaired_message(trace, *row)));
-        !is_own
+        pairs.extend(is_control.then(|| unpaired_message(trace, *row)));
+        !is_control
     });
     false
 }
@@ -176,7 +178,7 @@ fn pair_by_order(trace: &MessageTrace, rows: &[MessageId], pairs: &mut Vec<Messa
     pairs.extend(open.into_iter().map(|request| (Some(request), None)));
 }
 
-/// Returns the minimum of each value and the [`ANSWERS_AHEAD`] values after it.
+/// Returns for each value the minimum of it and the [`ANSWERS_AHEAD`] values after it.
 fn least_ahead(values: &[i64]) -> Vec<i64> {
     // Candidates for the minimum, from the end on, with their positions; the minimum is first.
     let mut candidates: VecDeque<(i64, usize)> = VecDeque::new();
@@ -219,7 +221,8 @@ fn call_seen_by(
     times.map(|(asked, answered)| ObservedCall { request, answer, asked, answered, seen, bytes })
 }
 
-/// Returns the calls of a flow by one clock, if one of the ends saw all of them.
+/// Returns the calls of a flow by the clock of one of its ends; `None` if neither end saw all of
+/// them.
 fn concurrent_calls(
     trace: &MessageTrace,
     pairs: &[(MessageId, MessageId)],
@@ -233,7 +236,8 @@ fn concurrent_calls(
     by(ObservingEnd::Callee).or_else(|| by(ObservingEnd::Caller)).map(ConcurrentCalls::new)
 }
 
-/// Assigns the responses of a flow to the likeliest requests. `pairs` are in the order of both.
+/// Assigns the responses of a flow to the likeliest requests. `pairs` are in the order of the
+/// requests, and of the responses.
 fn assign_likeliest_responses(trace: &MessageTrace, pairs: &mut [MessagePair]) {
     let call = |(request, answer): &MessagePair| request.zip(*answer);
     let calls: Vec<(MessageId, MessageId)> = pairs.iter().filter_map(call).collect();
@@ -244,15 +248,15 @@ fn assign_likeliest_responses(trace: &MessageTrace, pairs: &mut [MessagePair]) {
         .for_each(|(pair, call)| *pair = (Some(call.request), Some(call.answer)));
 }
 
-/// Returns the mispairing probabilities of calls that overlap on their flow. Calls with ids are
-/// certain. Certain calls are omitted; the others are in order.
+/// Returns the mispairing probabilities of the calls that overlap others on their flow, in order.
+/// Calls without a possible mispairing, such as all calls with ids, are omitted.
 pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> Vec<(CallId, f32)> {
     let mut of_flow: Vec<(FlowId, MessageId, Option<MessageId>)> = Vec::new();
-    // Flows with responses to unknown requests.
-    let mut unasked: FxHashSet<FlowId> = FxHashSet::default();
+    // Flows with responses to requests that were not seen.
+    let mut with_unseen: FxHashSet<FlowId> = FxHashSet::default();
     for call in calls.iter() {
         let Some(request) = calls.request(call) else {
-            unasked.extend(calls.response(call).map(|row| trace.flow(row)));
+            with_unseen.extend(calls.response(call).map(|row| trace.flow(row)));
             continue;
         };
         if trace.call_number(request).is_none() {
@@ -264,8 +268,8 @@ pub(super) fn mispairing_probabilities(trace: &MessageTrace, calls: &Calls) -> V
     let mut pairs: Vec<(MessageId, MessageId)> = Vec::new();
     for flow in of_flow.chunk_by(|one, other| one.0 == other.0).filter(|flow| flow.len() > 1) {
         let calls_of_flow = flow.iter().map(|(_, request, response)| (Some(*request), *response));
-        let is_whole = trace.beyond.uneven.is_none() && !unasked.contains(&flow[0].0);
-        if is_whole && in_order::are_paired_in_order(trace, calls_of_flow.clone()) {
+        let is_complete = trace.beyond.uneven.is_none() && !with_unseen.contains(&flow[0].0);
+        if is_complete && in_order::are_paired_in_order(trace, calls_of_flow.clone()) {
             continue;
         }
         pairs.clear();

@@ -1,5 +1,5 @@
-//! Flows without calls: both sides send independently, and no message answers another. Pairing them
-//! by turns would combine unrelated messages, so they are not paired at all.
+//! Flows without calls: both sides send independently, and no message answers another. Pairing by
+//! alternation would combine unrelated messages, so the messages of these flows are not paired.
 //!
 //! Messages that are paired by an id are a call. So are messages that alternate, as on most
 //! connections: one from each side, one after the other. If more than one in five messages follows
@@ -17,7 +17,7 @@ use crate::tuning::calls::one_way::{
     MIN_MESSAGES_OF_FLOW, SHARE_BETWEEN, TIMES_TRIED,
 };
 
-/// Two nodes, for all flows between them. The second one accepts.
+/// The connecting and the accepting node of all flows between the two.
 type NodePair = (NodeId, NodeId);
 
 /// Messages of both sides of the flows between two nodes.
@@ -110,8 +110,8 @@ fn flows_with_calls(trace: &MessageTrace, turns: &AlternationCounts) -> FxHashSe
     rows.into_keys().collect()
 }
 
-/// Alternation of each flow: how many messages it has, and how many of them follow one of their own
-/// side.
+/// Alternation of each flow: the number of its messages, the number of those that follow a message
+/// of their own side, and the side that sent the last one.
 #[derive(Default)]
 struct AlternationCounts(FxHashMap<FlowId, (usize, usize, i8)>);
 
@@ -145,7 +145,8 @@ impl AlternationCounts {
 }
 
 impl NodePairMessages {
-    /// Returns whether nothing contradicts that the accepting side answers.
+    /// Returns whether the accepting side seems to answer the connecting one, or there are too few
+    /// messages to tell.
     fn are_calls(&self) -> bool {
         self.sent.iter().any(|sent| sent.len() < MIN_MESSAGES)
             || self.alternates()

@@ -36,8 +36,8 @@ pub(super) fn order_by_causes(calls: &Calls, links: &Links) -> Vec<CallId> {
     order
 }
 
-/// Returns the call whose response most likely caused `call`; `None` if the request to the node
-/// caused it.
+/// Returns the call whose response most likely caused `call`; `None` if a request that the caller
+/// received caused it.
 fn preceding_call(calls: &Calls, links: &Links, call: CallId) -> Option<CallId> {
     let request = calls.request(call).filter(|request| links.has_message(*request))?;
     let mut likeliest: Option<(f64, Option<CallId>)> = None;

@@ -1,14 +1,14 @@
 //! Pairing: finds the request and the response of each call. They have one call id or, if the
-//! source has no ids, are paired by the turns of their connection or, if no connection is known
-//! either, by their order (Project 5, section 5.1.1.1).
+//! source has no ids, are paired by alternation (the two sides of their connection send in turn)
+//! or, if no connection is known either, by their order (Project 5, section 5.1.1.1).
 //!
 //! An id pairs two messages of opposite directions. A clock that timed both shows which is the
 //! request: the sender of a request receives the response later. On a connection without ids the
 //! k-th request of the connecting side is answered by the k-th merged message back. If the two
-//! sides sent different numbers of messages, some request has no response, or a message came in
-//! several fragments. Only on a connection with different numbers, open requests are dropped at the
-//! next turn of the connecting side; otherwise one unanswered request or split message would shift
-//! all later pairs. Also only there, a request that was lost in transit is not the answered one if
+//! sides sent different numbers of messages, the flow is uneven: some request has no response, or a
+//! message came in several fragments. On uneven flows open requests are dropped when the connecting
+//! side sends again after a response; otherwise one unanswered request or split message would shift
+//! all later pairs. A request on such a flow that was lost in transit is not the answered one if
 //! another one was not lost.
 //!
 //! If all messages have roles without ids, the order is certain ([`super::in_order`]). If
@@ -21,13 +21,13 @@
 //! If the accepting side speaks first, the connection setup is the request and the greeting its
 //! response. If the setup was not seen, because the connection is older than the recording or was
 //! imported, the first message answers something unknown: it is a response without a request, and
-//! not part of the turns after it.
+//! not part of the alternation after it.
 //!
 //! A trace may show only which node calls which. Then all calls from one node to another are one
-//! flow with unnamed endpoints. Many calls are open at the same time, so there are no turns: each
-//! return is matched with the earliest unmatched call. Calls with a non-unique id are matched in
-//! the same way if there are as many returns. If there are fewer, because a call was sent again or
-//! its return was lost, the latest call is the answered one.
+//! flow with unnamed endpoints. Many calls are open at the same time, so the sides do not
+//! alternate: each return is matched with the earliest unmatched call. Calls with a non-unique id
+//! are matched in the same way if there are as many returns. If there are fewer, because a call was
+//! sent again or its return was lost, the latest call is the answered one.
 
 use std::collections::VecDeque;
 
@@ -63,7 +63,8 @@ fn pair_partition(
 ) {
     let mut with_id: Vec<(FlowId, u32, MessageId)> = Vec::new();
     let mut without: Vec<(FlowId, MessageId)> = Vec::new();
-    let mut silent: Vec<MessagePair> = Vec::new();
+    // One-way messages and control messages.
+    let mut unpaired: Vec<MessagePair> = Vec::new();
     let mut greetings = ConnectionGreetings::default();
     for message in trace.ids() {
         let flow = trace.flow(message);
@@ -79,8 +80,8 @@ fn pair_partition(
             Some(call) => with_id.push((flow, call, message)),
             None => match id_flows.classify_without_id(trace, message) {
                 MessageWithoutId::MayPair => without.push((flow, message)),
-                MessageWithoutId::OneWay => silent.push((Some(message), None)),
-                MessageWithoutId::Own => silent.push(unpaired_message(trace, message)),
+                MessageWithoutId::OneWay => unpaired.push((Some(message), None)),
+                MessageWithoutId::Control => unpaired.push(unpaired_message(trace, message)),
             },
         }
     }
@@ -88,9 +89,9 @@ fn pair_partition(
     if !greeted.is_empty() {
         with_id.retain(|(_, _, row)| !greeted.contains(row));
         without.retain(|(_, row)| !greeted.contains(row));
-        silent.retain(|(one, other)| !one.iter().chain(other).any(|row| greeted.contains(row)));
+        unpaired.retain(|(one, other)| !one.iter().chain(other).any(|row| greeted.contains(row)));
     }
-    pairs.append(&mut silent);
+    pairs.append(&mut unpaired);
     // A message that could not be read, and so has no id, may be the partner of a message with an
     // id.
     let unread: FxHashSet<FlowId> =
@@ -103,34 +104,35 @@ fn pair_partition(
         }
     }
     without.sort_unstable();
-    let mut turns = AlternatingFlow::default();
+    let mut alternating = AlternatingFlow::default();
     for flow in without.chunk_by(|one, other| one.0 == other.0) {
-        // Facts about the rest of the trace count all messages as if none had an id.
-        turns.with_ids = id_flows.has_ids(flow[0].0);
+        // The open requests of earlier batches were counted over messages without ids. On a
+        // flow with ids, these are not exactly the messages that are paired here.
+        alternating.with_ids = id_flows.has_ids(flow[0].0);
         let open = trace.beyond.open.get(&flow[0].0).copied().unwrap_or(0);
-        let open = if turns.with_ids { 0 } else { open };
-        turns.open.extend((0..open).map(|_| None));
-        turns.rows.clear();
-        turns.rows.extend(flow.iter().map(|(_, row)| (0, *row)));
-        turns.pair_by_alternation(trace, pairs);
+        let open = if alternating.with_ids { 0 } else { open };
+        alternating.open.extend((0..open).map(|_| None));
+        alternating.rows.clear();
+        alternating.rows.extend(flow.iter().map(|(_, row)| (0, *row)));
+        alternating.pair_by_alternation(trace, pairs);
     }
 }
 
-/// Appends the pairs of messages given as flow, number of the id, and row. Returns the messages
-/// that have a role but no partner: their flow, their row, and whether they are requests.
+/// Appends the pairs of `messages`, which are given as flow, number of the id, and row. Returns
+/// those that have a role but no partner: flow, row, and whether the message is a request.
 fn pair_by_id(
     trace: &MessageTrace,
     mut messages: Vec<(FlowId, u32, MessageId)>,
     pairs: &mut Vec<MessagePair>,
 ) -> Vec<(FlowId, MessageId, bool)> {
     messages.sort_unstable();
-    let (mut alone, mut told_alone) = (Vec::new(), Vec::new());
+    let (mut alone, mut alone_with_role) = (Vec::new(), Vec::new());
     // Flows on which both sides call.
     let mut both_call: FxHashSet<FlowId> = FxHashSet::default();
     let mut open: VecDeque<MessageId> = VecDeque::new();
     for call in messages.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
         if by_roles::have_roles(trace, call) {
-            by_roles::pair_by_roles(trace, call, pairs, &mut told_alone);
+            by_roles::pair_by_roles(trace, call, pairs, &mut alone_with_role);
             continue;
         }
         let connecting =
@@ -162,7 +164,7 @@ fn pair_by_id(
         let is_request = row_direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
         if is_request { (Some(row), None) } else { (None, Some(row)) }
     }));
-    told_alone
+    alone_with_role
 }
 
 /// Returns a message without a partner as request or response, by its direction.
@@ -193,22 +195,22 @@ fn request_first(trace: &MessageTrace, one: MessageId, other: MessageId) -> (Mes
     }
 }
 
-/// The messages of one flow, for pairing by turns.
+/// The messages of one flow, for pairing by alternation.
 #[derive(Default)]
 struct AlternatingFlow {
     /// Time at which one of the ends saw each message, in nanoseconds, and the row of the message.
     rows: Vec<(i64, MessageId)>,
-    /// Open requests; `None` for those before this part of the trace.
+    /// Open requests, the earliest first; `None` for requests before this part of the trace.
     open: VecDeque<Option<MessageId>>,
     /// Whether other messages of the flow have ids.
     with_ids: bool,
 }
 
 impl AlternatingFlow {
-    /// Sorts the messages by the clock of one end. It shows the turns, however far the two clocks
-    /// differ. If both ends saw equally many messages, it is the end at which more messages follow
-    /// one of the other direction: a client may send its next requests before it reads responses
-    /// that the server sent long ago.
+    /// Sorts the messages by the clock of the end that saw more of them. One clock shows which side
+    /// sent when, however far the two clocks differ. If both ends saw equally many messages, the
+    /// end is taken at which more messages follow one of the other direction: a client may send its
+    /// next requests before it reads responses that the server sent long ago.
     fn sort_by_clearest_end(&mut self, trace: &MessageTrace) {
         let mut missing = [0; 2];
         for (_, row) in &self.rows {
@@ -248,9 +250,10 @@ impl AlternatingFlow {
     fn pair_by_alternation(&mut self, trace: &MessageTrace, pairs: &mut Vec<MessagePair>) {
         self.sort_by_clearest_end(trace);
         let rows = self.rows.iter().map(|(_, row)| *row);
-        // If the trace is a part only, messages that are missing in other parts are unknown.
-        let is_whole = trace.beyond.uneven.is_none() && self.open.is_empty();
-        if let Some(ordered) = is_whole.then(|| in_order::pair_in_order(trace, rows)).flatten() {
+        // Pairing in order needs all messages of the flow. If the trace is a part of another one
+        // (`uneven` is set), other parts may lack some.
+        let is_complete = trace.beyond.uneven.is_none() && self.open.is_empty();
+        if let Some(ordered) = is_complete.then(|| in_order::pair_in_order(trace, rows)).flatten() {
             pairs
                 .extend(ordered.into_iter().map(|(request, answer)| (Some(request), Some(answer))));
             return;
@@ -266,21 +269,24 @@ impl AlternatingFlow {
             .count();
         let is_connection = self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
         let flow = self.rows.first().map(|(_, row)| trace.flow(*row)).unwrap_or_default();
-        let of_unseen =
+        // A first message from the accepting side answers something that was not seen.
+        let is_answer =
             |(_, row): &&(i64, MessageId)| row_direction(trace, *row) != FROM_CONNECTING;
-        let unseen = self.rows.first().filter(of_unseen).filter(|_| is_connection);
+        let first_answer = self.rows.first().filter(is_answer).filter(|_| is_connection);
+        // In a part of a trace, the counts over the whole trace decide. They omit messages with
+        // ids, so on a flow with ids the messages of the part are counted.
         let is_even = match trace.beyond.uneven.as_ref().filter(|_| !self.with_ids) {
             Some(uneven) => !uneven.contains(&flow),
-            None => 2 * requests == self.rows.len() - usize::from(unseen.is_some()),
+            None => 2 * requests == self.rows.len() - usize::from(first_answer.is_some()),
         };
         let in_order = is_even || !is_connection;
         if !in_order {
             self.open.clear();
         }
-        let unseen = unseen.filter(|_| self.open.is_empty());
-        pairs.extend(unseen.map(|(_, row)| (None, Some(*row))));
+        let first_answer = first_answer.filter(|_| self.open.is_empty());
+        pairs.extend(first_answer.map(|(_, row)| (None, Some(*row))));
         let mut answering = false;
-        for (_, row) in self.rows.iter().skip(usize::from(unseen.is_some())) {
+        for (_, row) in self.rows.iter().skip(usize::from(first_answer.is_some())) {
             if row_direction(trace, *row) == FROM_CONNECTING {
                 if answering && !in_order {
                     pairs.extend(self.open.drain(..).map(|request| (request, None)));
@@ -314,8 +320,8 @@ impl AlternatingFlow {
     }
 }
 
-/// Before a response, drops the first `open` requests if they were lost and a request soon after
-/// them was not: the later one is answered, as after the retransmission of a datagram.
+/// Drops the first `open` requests if they were lost and a request soon after them was not: the
+/// next response answers the later one, as after the retransmission of a datagram.
 fn drop_lost_requests(
     trace: &MessageTrace,
     open: &mut VecDeque<Option<MessageId>>,

@@ -1,12 +1,12 @@
 //! Responses in several fragments: a server reports that it has begun, and later that it is done
 //! (FTP's 150 and 226).
 //!
-//! By the turns of its connection a second reply answers nothing, and would be an unasked message
-//! of the server. It looks the same as a notification, as on a subscription. The behaviour of the
-//! client distinguishes the two, and is evaluated over all second replies at an accepting endpoint
-//! together: a client that waits for the rest of a response continues soon after it, and has a
-//! request of its own open all the time. A client that waits for notifications serves no request
-//! meanwhile.
+//! By the alternation of its connection a second reply answers nothing, and would be an unasked
+//! message of the server. It looks the same as a notification of a subscription. The behaviour of
+//! the client distinguishes the two, and is evaluated over all second replies at an accepting
+//! endpoint together. A client that waits for the rest of a response sends its next request soon
+//! after it, and is itself serving a request all the time. A client that waits for notifications
+//! serves no request meanwhile.
 
 use message_trace::{EndpointId, FROM_CONNECTING, FlowId, MessageId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,8 +23,9 @@ struct ResponseFragment {
     pair: usize,
     /// Nanoseconds for which the client waited for the fragment, since the previous reply.
     waited: i64,
-    /// Nanoseconds from the fragment to the next request of the client.
-    then: Option<i64>,
+    /// Nanoseconds from the fragment to the next request of the client; `None` if the client's next
+    /// message is none.
+    until_next: Option<i64>,
     /// Time of the client's request and of the arrival of the fragment, in nanoseconds, by the
     /// client's clock.
     span: Option<[i64; 2]>,
@@ -58,8 +59,8 @@ pub(super) fn join_fragments(
         let is_waited_for = |fragment: &ResponseFragment| {
             fragment.waited <= usual
                 && fragment
-                    .then
-                    .is_some_and(|then| then.saturating_mul(SOONER_FACTOR) <= fragment.waited)
+                    .until_next
+                    .is_some_and(|next| next.saturating_mul(SOONER_FACTOR) <= fragment.waited)
                 && fragment.span.is_some_and(|span| served.covers(fragment.client, span))
         };
         let waited_for =
@@ -67,7 +68,7 @@ pub(super) fn join_fragments(
         if (waited_for as f64) < AWAITED_SHARE * endpoint.fragments.len() as f64 {
             continue;
         }
-        // A fragment that comes much later than responses do is something else, here as well.
+        // A message that comes much later than responses do is no fragment at this endpoint either.
         for fragment in endpoint.fragments.iter().filter(|fragment| fragment.waited <= usual) {
             let (request, response) = &mut pairs[fragment.pair];
             before.extend(response.zip(*request));
@@ -131,26 +132,27 @@ fn fragments_by_endpoint(
             let Some(waited) = time_between(trace, last, row) else { continue };
             let next = rows.get(at + 1).map(|(_, next, _)| *next);
             let next = next.filter(|next| trace.direction(*next) == FROM_CONNECTING);
-            let then = next.and_then(|next| time_between(trace, row, next));
+            let until_next = next.and_then(|next| time_between(trace, row, next));
             let sent = trace.send_ts(request);
             let span = sent.zip(trace.arrival_time(row)).map(|(from, until)| [from, until]);
             let message = trace.message(row);
-            let fragment = ResponseFragment { row, pair, waited, then, span, client: message.dst };
+            let fragment =
+                ResponseFragment { row, pair, waited, until_next, span, client: message.dst };
             endpoints.entry(message.src_endpoint).or_default().fragments.push(fragment);
         }
     }
     endpoints
 }
 
-/// Returns the time from message `one` of a connection to message `other`, by the clock of one of
-/// the ends.
+/// Returns the time in nanoseconds from message `one` of a connection to message `other`, by the
+/// clock of an end that saw both; `None` if neither end did.
 fn time_between(trace: &MessageTrace, one: MessageId, other: MessageId) -> Option<i64> {
     let (one, other) =
         (connection::times_at_ends(trace, one), connection::times_at_ends(trace, other));
     one.into_iter().zip(other).find_map(|(one, other)| Some(other? - one?))
 }
 
-/// Returns the longest duration without a few outliers.
+/// Returns the longest of the durations `took` except a few outliers; 0 if there are none.
 fn usual_duration(took: &mut [i64]) -> i64 {
     if took.is_empty() {
         return 0;
@@ -185,7 +187,7 @@ impl OpenRequestSpans {
         OpenRequestSpans(served)
     }
 
-    /// Returns whether one request was open all the time.
+    /// Returns whether one request was open at `node` from `from` until `until`.
     fn covers(&self, node: NodeId, [from, until]: [i64; 2]) -> bool {
         let Some(spans) = self.0.get(&node) else { return false };
         let begun = spans.partition_point(|span| span[0] <= from);

@@ -1,9 +1,9 @@
 //! Connections with server push: a broker sends an event to its subscriber, which acknowledges it
 //! when it is done with it. If the subscriber keeps up, the two alternate, and the next event
-//! follows each acknowledgement as a response follows a request. If it lags, events are sent before
-//! the acknowledgements arrive that they would answer. No message answers one that has not arrived,
-//! by the clock of its sender, so there is no call on a connection with server push, and each
-//! message stands alone.
+//! follows each acknowledgement as a response follows a request. If the subscriber lags, the broker
+//! sends further events before the earlier acknowledgements arrive. A message cannot answer another
+//! that had not arrived yet by the clock of the first one's sender. So there is no call on a
+//! connection with server push, and each message stands alone.
 
 use message_trace::{FlowId, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -44,13 +44,13 @@ fn server_push_flows(trace: &MessageTrace, pairs: &[MessagePair]) -> FxHashSet<F
         }
         let came = trace.recv_first(request).or(trace.recv_last(request));
         let Some((came, answered)) = came.zip(trace.send_first(response)) else { continue };
-        let [before, all] = seen.entry(trace.flow(request)).or_default();
-        *before += usize::from(answered < came);
+        let [early, all] = seen.entry(trace.flow(request)).or_default();
+        *early += usize::from(answered < came);
         *all += 1;
     }
-    let is_unasked =
-        |[before, all]: [usize; 2]| all >= MIN_PAIRS && before * PAIRS_PER_EARLY_ANSWER >= all;
-    seen.into_iter().filter(|(_, counts)| is_unasked(*counts)).map(|(flow, _)| flow).collect()
+    let is_push =
+        |[early, all]: [usize; 2]| all >= MIN_PAIRS && early * PAIRS_PER_EARLY_ANSWER >= all;
+    seen.into_iter().filter(|(_, counts)| is_push(*counts)).map(|(flow, _)| flow).collect()
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub struct CallTable<'a> {
     parents: LikelyParents,
     names: NodeNames<'a>,
     options: &'a Options,
+    /// Index of the first call of the next batch.
     next: usize,
     /// The file that the trace was read from, for errors.
     path: &'a Path,
@@ -133,7 +134,8 @@ impl<'a> CallTable<'a> {
         columns::build_batch(self.path, &CallTable::schema(), arrays)
     }
 
-    /// Returns the user's name of `endpoint`, or its own name, if it has one.
+    /// Returns the user's name of `endpoint` or, without one, its address or path; `None` for an
+    /// unnamed endpoint.
     fn endpoint_name(&self, endpoint: &Endpoint) -> Option<String> {
         let text = endpoint.to_string();
         let called = self.options.aliases.endpoint_text(&text);

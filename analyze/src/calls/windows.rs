@@ -72,7 +72,7 @@ pub struct TracedCall<'window> {
     pub request: Option<CallMessage>,
     /// The response.
     pub response: Option<CallMessage>,
-    /// The call id of the source.
+    /// The call id that the source of the trace recorded, if any.
     pub id: Option<&'window str>,
 }
 
@@ -81,14 +81,21 @@ pub struct CallWindow<'whole> {
     /// All parties of this window and the earlier ones.
     pub parties: &'whole [Party],
     batch: &'whole MessageTrace,
+    /// Number of the first message of `batch` in the whole trace.
     first: u64,
+    /// The calls of the batch and its context.
     calls: &'whole Calls,
     parents: &'whole LikelyParents,
+    /// The calls of the batch without its context.
     own: &'whole [CallId],
     late: &'whole LateResponses,
+    /// The root of each of `calls`.
     roots: &'whole [TraceRoot],
+    /// Whether each of `calls` was cut off from its parent to break a cycle.
     cut: &'whole [bool],
+    /// The caller and the callee of each of `own`, as indices into `parties`.
     ends: Vec<[usize; 2]>,
+    /// The name of each endpoint of `batch`; `None` if it is unnamed.
     endpoints: Vec<Option<String>>,
 }
 
@@ -189,11 +196,11 @@ pub fn for_each_window<E: From<PathError>>(
     options: &Options,
     mut each: impl FnMut(&CallWindow<'_>) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
-    let whole = TraceOverview::read(data, options.resources.thread_count(), true)?;
-    let whole = whole.without_evidence(&options.without);
-    let late = LateResponses::from_data(data, options.stretch, &whole)?;
-    let mut parties = PartyIndex::new(&whole.outline, options);
-    let mut batches = TraceBatches::open(data, options.stretch, &whole)?;
+    let overview = TraceOverview::read(data, options.resources.thread_count(), true)?;
+    let overview = overview.without_evidence(&options.without);
+    let late = LateResponses::from_data(data, options.stretch, &overview)?;
+    let mut parties = PartyIndex::new(overview.outline.trace(), options);
+    let mut batches = TraceBatches::open(data, options.stretch, &overview)?;
     let mut reader = LinkReader::open(&data.links_path())?;
     let (mut links, mut first) = (Links::default(), 0);
     // Roots of earlier calls that the window still refers to.

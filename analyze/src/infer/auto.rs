@@ -30,8 +30,8 @@
 //!   [`promises`]). It is learned from an assignment ([`learn`], [`idle`]), in the time of a thread
 //!   if the thread is overloaded ([`thread_time`]).
 //! - **Search** ([`search`]) through the events of a service ([`events`]), part by part
-//!   ([`parts`]): hypotheses ([`beam`], [`states`], [`at_event`], [`continuations`]), probabilities
-//!   ([`lattice`]), and exchanges after it ([`exchanges`]).
+//!   ([`parts`]): hypotheses ([`beam`], [`states`], [`event_cache`], [`continuations`]),
+//!   probabilities ([`lattice`]), and exchanges after it ([`exchanges`]).
 //! - **Links** of all messages ([`message_links`]), with what decided them ([`decided`]) and
 //!   warnings about them ([`doubted`], [`heard_last`]). Messages that belong to no call, or to
 //!   nodes that mostly do not answer, keep the links of message linking, unless the connection or
@@ -42,8 +42,6 @@ mod agreement;
 mod answered_by_another;
 mod assign;
 mod assignment;
-mod at;
-mod at_event;
 #[cfg(test)]
 mod backlog_tests;
 mod beam;
@@ -57,6 +55,7 @@ mod discipline;
 mod doubted;
 mod early;
 mod estimate;
+mod event_cache;
 #[cfg(test)]
 mod event_loop_tests;
 mod events;
@@ -102,6 +101,7 @@ mod queue_story;
 #[cfg(test)]
 mod queue_tests;
 mod queues;
+mod request_state;
 mod rounds;
 mod search;
 mod service;
@@ -170,7 +170,7 @@ struct AutoAlgorithm {
     size_kinds: Vec<Option<SizeKinds>>,
     warning_counts: WarningCounts,
     /// The messages of the last batch with causes known from hand-offs, in order.
-    handed_on: Vec<MessageId>,
+    by_handoff: Vec<MessageId>,
     /// The messages of the last batch with causes that rare words show, in order.
     by_words: Vec<MessageId>,
 }
@@ -184,7 +184,7 @@ impl Inference for AutoAlgorithm {
             &mut self.operation_kinds,
             &mut self.size_kinds,
         );
-        self.handed_on = services.linked_by_handoff(&groundwork.calls);
+        self.by_handoff = services.linked_by_handoff(&groundwork.calls);
         input.progress.begin_step("learning services", services.calls());
         let assignments = assign::assign(&services.all, &mut self.models, input.progress);
         let warnings = &mut self.warning_counts;
@@ -195,7 +195,7 @@ impl Inference for AutoAlgorithm {
     }
 
     fn messages_linked_by_handoff(&self) -> &[MessageId] {
-        &self.handed_on
+        &self.by_handoff
     }
 
     fn messages_linked_by_words(&self) -> &[MessageId] {

@@ -1,8 +1,7 @@
 //! Links of messages from the requests of calls, with probabilities. The parent of a request that a
 //! node sends, or of a response, is the message that the node received last for the same request:
 //! the request itself, or the response to a call that was made for it. Every algorithm that assigns
-//! calls to requests passes them on here, node by node. Only the calls of one node by their
-//! requests are kept.
+//! calls to requests calls [`link_messages`] with its assignment, node by node.
 
 use message_trace::MessageId;
 use out_of_core::id_types;
@@ -25,15 +24,15 @@ id_types! {
 pub(super) struct WorkItem(u32);
 
 impl WorkItem {
-    /// Flag in the index of a call whose delivery is meant.
+    /// Flag in the number that marks the item as a delivery.
     const DELIVERY: u32 = 1 << 31;
 
-    /// The request of that call.
+    /// The request of `call`.
     pub(super) const fn request(call: CallId) -> WorkItem {
         WorkItem(call.index() as u32)
     }
 
-    /// The delivery of that call: its response or only message.
+    /// The delivery of `call`: its response or only message.
     pub(super) const fn delivery(call: CallId) -> WorkItem {
         WorkItem(call.index() as u32 | WorkItem::DELIVERY)
     }
@@ -67,11 +66,11 @@ impl WorkItem {
 pub(super) struct NodeCalls<'a> {
     /// Times at which the requests were received, and answered.
     pub(super) requests: &'a [NodeSpan],
-    /// The requests or deliveries that these are in the trace.
+    /// The work item of each request.
     pub(super) request_calls: &'a [WorkItem],
     /// Times at which the calls were made, and answered.
     pub(super) calls: &'a [NodeSpan],
-    /// The calls, as calls of the trace.
+    /// The number of each call in the trace.
     pub(super) made_calls: &'a [CallId],
 }
 
@@ -155,7 +154,8 @@ fn likeliest_request(
     likeliest.and_then(|(request, share)| Some((request?, share)))
 }
 
-/// The last calls for a request, as far as they are examined.
+/// Returns the last [`CALLS_BACK`] of the calls `made` for a request; earlier ones are not
+/// examined.
 pub(super) fn recent_calls(made: &[MadeCallId]) -> &[MadeCallId] {
     made.split_at(made.len().saturating_sub(CALLS_BACK)).1
 }
@@ -169,17 +169,22 @@ impl NodeCalls<'_> {
 }
 
 impl CallsByRequest {
-    /// Groups the calls by `owner`, the request of a call.
-    fn new(node: NodeCalls<'_>, owner: impl Fn(MadeCallId) -> Option<RequestId>) -> CallsByRequest {
-        let owner: Vec<Option<RequestId>> =
-            MadeCallId::ids().take(node.calls.len()).map(owner).collect();
+    /// Groups the calls by their requests; `request_of` returns the request of a call.
+    fn new(
+        node: NodeCalls<'_>,
+        request_of: impl Fn(MadeCallId) -> Option<RequestId>,
+    ) -> CallsByRequest {
+        let requests: Vec<Option<RequestId>> =
+            MadeCallId::ids().take(node.calls.len()).map(request_of).collect();
         let mut bounds = vec![0; node.requests.len() + 1];
-        let owned = || MadeCallId::ids().zip(&owner).filter_map(|(call, of)| Some((call, (*of)?)));
-        owned().for_each(|(_, request)| bounds[request.index() + 1] += 1);
+        let assigned = || {
+            MadeCallId::ids().zip(&requests).filter_map(|(call, request)| Some((call, (*request)?)))
+        };
+        assigned().for_each(|(_, request)| bounds[request.index() + 1] += 1);
         (1..bounds.len()).for_each(|at| bounds[at] += bounds[at - 1]);
-        let mut calls: Vec<MadeCallId> = MadeCallId::ids().take(owned().count()).collect();
+        let mut calls: Vec<MadeCallId> = MadeCallId::ids().take(assigned().count()).collect();
         let mut next = bounds.clone();
-        for (call, request) in owned() {
+        for (call, request) in assigned() {
             let slot = &mut next[request.index()];
             calls[*slot as usize] = call;
             *slot += 1;
@@ -187,9 +192,10 @@ impl CallsByRequest {
         CallsByRequest { bounds, calls }
     }
 
-    /// The message that was received last for a request until a time, considering calls before
-    /// `before` if that is given, and the call that it responds to. A call to the node itself is
-    /// not for its own request.
+    /// Returns the message that the node received last for `request` until `time`, and the call
+    /// that it responds to; `None` for the call if the message is the request or delivery itself.
+    /// If `before` is given, only calls made before it count. A call of the node to itself is not
+    /// made for its own request.
     fn last_received(
         &self,
         calls: &Calls,

@@ -27,7 +27,7 @@ impl WindowFlag {
     }
 }
 
-/// A time span of the command line, which is at most a year.
+/// Returns a time span of the command line, which is at most a year, in nanoseconds.
 pub(super) fn to_nanoseconds(span: Duration) -> i64 {
     span.as_nanos() as i64
 }

@@ -26,7 +26,7 @@ pub struct KnownCauses {
     probabilities: SpillableVec<f64>,
 }
 
-/// The parent of a message that began a path.
+/// Stored in place of a parent for a message that began a path.
 const NO_PARENT: i64 = -1;
 
 impl KnownCauses {

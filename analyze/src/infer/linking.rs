@@ -61,7 +61,8 @@ impl Inference for LinkingAlgorithm {
 }
 
 impl LinkingAlgorithm {
-    /// The links of all messages, with their causes by rare words.
+    /// The links of all messages. Causes that rare words or the ids of tracers show replace those
+    /// by delays.
     pub(super) fn link_messages(input: &InferenceInput<'_>, words: &WordLinks) -> Links {
         let InferenceInput { trace, naming, options, progress, .. } = *input;
         let places = PlaceEvents::from_trace(trace, naming, options);
@@ -103,18 +104,18 @@ impl LinkingAlgorithm {
     }
 }
 
-/// Step 1: the average delays over all events at `places`.
+/// Step 1: the average delays over all events at `places`, weighted as the iteration `weights`.
 fn estimate_delays(
     places: &PlaceEvents,
     naming: &Naming,
     options: &Options,
-    round: IterationWeights<'_>,
+    weights: IterationWeights<'_>,
     progress: &dyn Progress,
 ) -> DelaySums {
     let parts = workers::map_ranges(places.departure_count(), |part| {
         let mut delays = DelaySums::new(naming.hop_count());
         for chunk in places.chunks(part) {
-            delays.observe_chunk(&chunk, naming, options, round);
+            delays.observe_chunk(&chunk, naming, options, weights);
             progress.advance_step(chunk.departures.len() as u64);
         }
         delays
@@ -122,10 +123,12 @@ fn estimate_delays(
     DelaySums::merge_sums(parts, naming.hop_count())
 }
 
-/// The parents found in one chunk: their number for each child, and all of them in sequence.
+/// The links of one chunk of departures.
 #[derive(Default)]
 struct LinkedChunk {
+    /// Each child, the number of its possible parents, and the probability that it has none.
     children: Vec<(MessageId, u32, f64)>,
+    /// The possible parents of all children in their order, each with its probability.
     parents: Vec<(MessageId, f64)>,
 }
 

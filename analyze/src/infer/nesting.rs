@@ -48,8 +48,8 @@ pub(super) static ALGORITHM: AlgorithmSpec = Spec {
     },
 };
 
-/// Row of a missing message.
-const NONE: u32 = u32::MAX;
+/// Stored as the parent of a message without one.
+const NO_PARENT: u32 = u32::MAX;
 
 /// The nesting algorithm.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +69,7 @@ impl Inference for NestingAlgorithm {
         progress.begin_step("linking messages", trace.len() as u64);
         // Each message has one parent or none: the choice is not probabilistic.
         let parents: Vec<AtomicU32> =
-            iter::repeat_with(|| AtomicU32::new(NONE)).take(trace.len()).collect();
+            iter::repeat_with(|| AtomicU32::new(NO_PARENT)).take(trace.len()).collect();
         workers::for_each_item(
             &mut nodes,
             |node| node.children.len() + node.parents.len(),
@@ -81,7 +81,7 @@ impl Inference for NestingAlgorithm {
                     shares,
                     |message, found, _| {
                         let parent =
-                            found.first().map_or(NONE, |(parent, _)| parent.index() as u32);
+                            found.first().map_or(NO_PARENT, |(parent, _)| parent.index() as u32);
                         parents[message.index()].store(parent, Ordering::Relaxed);
                     },
                 );
@@ -90,8 +90,8 @@ impl Inference for NestingAlgorithm {
         let mut links = Links::spontaneous_only(trace.len());
         let parents =
             || MessageId::ids().zip(parents.iter().map(|parent| parent.load(Ordering::Relaxed)));
-        links.reserve(parents().filter(|(_, parent)| *parent != NONE).count());
-        for (message, parent) in parents().filter(|(_, parent)| *parent != NONE) {
+        links.reserve(parents().filter(|(_, parent)| *parent != NO_PARENT).count());
+        for (message, parent) in parents().filter(|(_, parent)| *parent != NO_PARENT) {
             links.set_parents(message, &[(MessageId::from_index(parent as usize), 1.0)], 0.0);
         }
         links

@@ -1,6 +1,6 @@
 //! Links by the trace ids of tracers (`traceparent`, b3), for algorithms that link messages one by
-//! one: a request or notification of a trace was caused by the request of the same trace that its
-//! sender received, if there is one; and by no message of another trace.
+//! one: a request or notification with a trace id was caused by the request with the same id that
+//! its sender received, if there is exactly one; and by no message with another trace id.
 
 use message_trace::{MessageId, MessageTrace, OperationRole};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ fn trace_id_of_message(trace: &MessageTrace, row: MessageId) -> Option<u64> {
     operation.trace
 }
 
-/// Removes and adds `links` according to trace ids.
+/// Changes `links` so that they agree with the trace ids of the messages.
 pub(super) fn link_by_trace_ids(input: &InferenceInput<'_>, links: &mut Links) {
     let InferenceInput { trace, naming, .. } = *input;
     if !trace.has_operations() {

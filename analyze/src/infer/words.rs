@@ -35,17 +35,18 @@ impl RarityLevel {
         RarityLevel((count.max(1).ilog2() as u8 / 2).min(RARITY_LEVELS as u8 - 1))
     }
 
-    /// The place of the level among all.
+    /// The index of the level, from the rarest words on.
     pub(super) fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// Whether one sent message has a match among the possible causes, and among as many messages that
-/// cannot be its cause.
+/// The matches of one sent message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MatchCase {
+    /// Whether a message that can be its cause shares a word with it.
     pub(super) is_matched: bool,
+    /// Whether one of as many messages that cannot be its cause does.
     pub(super) is_matched_by_chance: bool,
 }
 

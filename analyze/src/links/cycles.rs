@@ -18,8 +18,8 @@ enum MessageVisit {
 }
 
 impl Links {
-    /// Breaks the cycles of likely causes, and returns how many of them were broken at one of
-    /// `own`. Then the chain of most likely parents leads from every message to a root.
+    /// Breaks the cycles of likely causes, so that the chain of most likely parents leads from
+    /// every message to a root. Returns how many cycles were broken at a message in the rows `own`.
     pub(crate) fn break_cycles(&mut self, own: &Range<usize>) -> u64 {
         let mut marks = vec![MessageVisit::New; self.message_count()];
         let mut walk: Vec<MessageId> = Vec::new();

@@ -8,6 +8,7 @@ use message_trace::{DataPath, MessageId, PathError};
 use crate::call_evidence::CallEvidence;
 use crate::links::{Links, ParentMessage};
 
+/// Child, parent (`None`: the child is spontaneous), probability, and what decided the parent.
 type LinkRow = (i64, Option<i64>, f64, Option<CallEvidence>);
 
 /// The links of a table, child by child.
@@ -67,7 +68,7 @@ impl LinkReader {
                 let parent =
                     u64::try_from(parent).map_err(|why| PathError::malformed(&self.path, why))?;
                 let here = match parent.checked_sub(first) {
-                    // The writer has no row for a parent that it did not know.
+                    // The writer wrote this value for a parent whose number it did not know.
                     Some(here) if here != u64::from(u32::MAX) => {
                         let row = u32::try_from(here)
                             .map_err(|why| PathError::malformed(&self.path, why))?;

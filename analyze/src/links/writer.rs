@@ -89,17 +89,18 @@ impl LinkWriter {
     }
 }
 
-/// Row of a parent elsewhere whose number is unknown: after all rows that are in memory.
+/// Row that is written for a parent outside of memory whose number is unknown: a value after all
+/// rows that are in memory.
 const UNKNOWN_ROW: i64 = u32::MAX as i64;
 
-/// Some rows, by columns.
+/// Rows of the table, by columns.
 #[derive(Default)]
 struct LinkRows {
     child: Vec<i64>,
     parent: Vec<i64>,
     has_parent: Vec<bool>,
     probability: Vec<f64>,
-    /// The places of the evidence among all kinds.
+    /// The index of each row's evidence in [`CallEvidence::ALL`].
     evidence: Vec<Option<i32>>,
 }
 
@@ -149,7 +150,8 @@ impl Links {
         writer.finish()
     }
 
-    /// Reads the table at `path`; messages without a row are unknown, except before the last child.
+    /// Reads the table at `path`. It has a row for every message up to the last child with links;
+    /// the number of messages after that child is unknown.
     ///
     /// # Errors
     /// If the table cannot be read, or is not a table of links.

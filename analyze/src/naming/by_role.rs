@@ -3,22 +3,25 @@
 //! name, and the role label of a hop from its labels: so a table of all hops suffices, whatever the
 //! number of messages.
 
-use message_trace::{MessageTrace, Node};
+use message_trace::Node;
 use out_of_core::ValueInterner;
 use rustc_hash::FxHashMap;
 
 use super::labels::{EPHEMERAL, HopName};
 use super::node_identity::NodeIdentity;
+use super::outline::TraceOutline;
 use super::role_names::{RoleFinder, RoleName};
 use crate::options::Options;
 
 /// The labels of a trace's hops by roles.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoleLabels {
+    /// By hop: its labels by roles, an index into `hops`.
     of_hop: Vec<u32>,
     hops: Vec<HopName>,
     roles: Vec<RoleName>,
-    names: Vec<u32>,
+    /// By role: the number of different names of its nodes.
+    name_counts: Vec<u32>,
 }
 
 impl RoleLabels {
@@ -46,51 +49,52 @@ impl RoleLabels {
 
     /// Returns the number of different names of the nodes with this role.
     pub(crate) fn name_count(&self, role: u32) -> u32 {
-        self.names[role as usize]
+        self.name_counts[role as usize]
     }
 }
 
 /// A namer of nodes and hops by their roles, batch by batch.
 pub(super) struct RoleLabeler<'trace> {
-    names: RoleFinder<'trace>,
+    finder: RoleFinder<'trace>,
     /// The role of each node name, by the number of its text.
     of_name: FxHashMap<u32, u32>,
     roles: ValueInterner<RoleName>,
     hops: ValueInterner<HopName>,
     /// Role labels by hop, as in [`RoleLabels`].
     of_hop: Vec<u32>,
-    how_many: Vec<u32>,
+    name_counts: Vec<u32>,
 }
 
 impl<'trace> RoleLabeler<'trace> {
-    /// Creates a namer for the nodes of `trace`, which may be the outline of a trace.
+    /// Creates a namer for the nodes of `outline`; `identities`
+    /// are those of its nodes.
     pub(super) fn new(
-        trace: &'trace MessageTrace,
-        known: &[NodeIdentity<'trace>],
+        outline: &'trace TraceOutline,
+        identities: &[NodeIdentity<'trace>],
         options: &'trace Options,
     ) -> RoleLabeler<'trace> {
         RoleLabeler {
-            names: RoleFinder::from_trace(trace, known, options),
+            finder: RoleFinder::from_trace(outline, identities, options),
             of_name: FxHashMap::default(),
             roles: ValueInterner::default(),
             hops: ValueInterner::default(),
             of_hop: Vec::new(),
-            how_many: Vec::new(),
+            name_counts: Vec::new(),
         }
     }
 
-    /// Adds a node; `text` is the number of its `name`. Several nodes with one name have the role
-    /// of the first.
+    /// Adds a node; `text` is the number of its `name`, and `node` is `None` if nothing else is
+    /// known of it. Several nodes with one name have the role of the first.
     pub(super) fn add_node(&mut self, text: u32, name: &str, node: Option<(&Node, &NodeIdentity)>) {
         if self.of_name.contains_key(&text) {
             return;
         }
-        let role = node.map_or_else(RoleName::for_clients, |(node, known)| {
-            self.names.role_of_node(node, known, name)
+        let role = node.map_or_else(RoleName::for_clients, |(node, identity)| {
+            self.finder.role_of_node(node, identity, name)
         });
         let role = self.roles.intern(role);
-        self.how_many.resize(self.roles.values().len(), 0);
-        self.how_many[role as usize] += 1;
+        self.name_counts.resize(self.roles.values().len(), 0);
+        self.name_counts[role as usize] += 1;
         self.of_name.insert(text, role);
     }
 
@@ -106,7 +110,11 @@ impl<'trace> RoleLabeler<'trace> {
                 [hop.src, hop.dst].map(|name| self.of_name.get(&name).copied().unwrap_or_default());
             let port = |role: u32, port| {
                 let role = self.roles.values().get(role as usize);
-                if role.is_none_or(|role| self.names.ports_matter(role)) { port } else { ephemeral }
+                if role.is_none_or(|role| self.finder.ports_matter(role)) {
+                    port
+                } else {
+                    ephemeral
+                }
             };
             let (src_port, dst_port) = (port(src, hop.src_port), port(dst, hop.dst_port));
             self.of_hop.push(self.hops.intern(HopName { src, dst, src_port, dst_port, ..*hop }));
@@ -115,7 +123,7 @@ impl<'trace> RoleLabeler<'trace> {
             of_hop: self.of_hop.clone(),
             hops: self.hops.values().to_vec(),
             roles: self.roles.values().to_vec(),
-            names: self.how_many.clone(),
+            name_counts: self.name_counts.clone(),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::by_role::RoleLabeler;
 use super::labels::{EPHEMERAL, HopName};
 use super::names;
 use super::node_identity;
+use super::outline::TraceOutline;
 use super::roles::ServerRoles;
 use super::stable_path::StablePaths;
 use crate::options::Options;
@@ -15,7 +16,7 @@ use crate::options::Options;
 impl Naming {
     /// Names the nodes and hops of `trace`.
     pub fn new(trace: &MessageTrace, options: &Options) -> Naming {
-        Namer::new(trace, options).name_batch(trace)
+        Namer::new(&TraceOutline::from_trace(trace.clone()), options).name_batch(trace)
     }
 }
 
@@ -33,16 +34,17 @@ pub(crate) struct Namer<'trace> {
 impl<'trace> Namer<'trace> {
     /// Creates a namer for the trace with this `outline`, which has all nodes, and all pairs of
     /// endpoints ([`Outline`](super::OutlineBuilder)).
-    pub(crate) fn new(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
-        let stable = StablePaths::from_trace(outline);
-        let mut known = node_identity::identify_nodes(outline, &options.aliases);
-        stable.rename_nodes(&mut known, outline);
+    pub(crate) fn new(outline: &'trace TraceOutline, options: &'trace Options) -> Namer<'trace> {
+        let trace = outline.trace();
+        let stable = StablePaths::from_trace(trace);
+        let mut identities = node_identity::identify_nodes(trace, &options.aliases);
+        stable.rename_nodes(&mut identities, trace);
         let roles =
-            ServerRoles::from_trace(outline, &known, options.grain, options.fixed_port_peers);
-        let by_role = options.roles.then(|| RoleLabeler::new(outline, &known, options));
-        let nodes = names::GrainNodes::new(outline, known, options.grain, by_role);
+            ServerRoles::from_trace(outline, &identities, options.grain, options.fixed_port_peers);
+        let by_role = options.roles.then(|| RoleLabeler::new(outline, &identities, options));
+        let nodes = names::GrainNodes::new(trace, identities, options.grain, by_role);
         Namer {
-            outline,
+            outline: trace,
             stable,
             roles,
             nodes,

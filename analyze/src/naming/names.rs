@@ -24,15 +24,16 @@ pub(crate) fn is_context(tid: i32) -> bool {
 /// is set because the name alone would be ambiguous.
 pub(super) fn node_name(
     node: &Node,
-    known: &NodeIdentity,
+    identity: &NodeIdentity,
     tid: Option<i32>,
     grain: NodeGrain,
     with_host: bool,
 ) -> String {
     if grain == NodeGrain::Host {
-        return if known.host.is_empty() { known.name.clone() } else { known.host.to_owned() };
+        let NodeIdentity { host, name, .. } = identity;
+        return if host.is_empty() { name.clone() } else { (*host).to_owned() };
     }
-    let command = &known.name;
+    let command = &identity.name;
     let name = match (grain, node.pid.filter(|_| node.traced), tid) {
         (NodeGrain::Thread, Some(pid), Some(tid)) => {
             format!("{command}[{pid}/{}]", thread_name(tid))
@@ -44,8 +45,8 @@ pub(super) fn node_name(
         _ => command.clone(),
     };
     // A service is one node on all of its hosts; its processes are not.
-    let is_clear = known.is_whole || (node.service && grain == NodeGrain::Command);
-    if with_host && !is_clear { format!("{}/{name}", known.host) } else { name }
+    let is_unambiguous = identity.is_unambiguous || (node.service && grain == NodeGrain::Command);
+    if with_host && !is_unambiguous { format!("{}/{name}", identity.host) } else { name }
 }
 
 /// Returns the name of a thread, or of a goroutine by its number.
@@ -58,27 +59,27 @@ fn thread_name(tid: i32) -> String {
 
 /// Returns whether the traced nodes are on more than one host, by the user's names, so that a name
 /// needs its host.
-pub(super) fn on_many_hosts(trace: &MessageTrace, known: &[NodeIdentity]) -> bool {
+pub(super) fn on_many_hosts(trace: &MessageTrace, identities: &[NodeIdentity]) -> bool {
     let mut hosts = trace
         .nodes
         .0
         .iter()
-        .zip(known)
+        .zip(identities)
         .filter(|(node, _)| node.traced)
-        .map(|(_, known)| known.host);
+        .map(|(_, identity)| identity.host);
     hosts.next().is_some_and(|first| hosts.any(|host| host != first))
 }
 
 /// Returns the name of a node that is a client only: its program, without process and host, so that
 /// the paths of a thousand clients are one pattern. If no program is known, because it was not
-/// traced or nodes are hosts, the name is that of all clients. A name from the user overrides both.
-fn client_name(node: &Node, known: &NodeIdentity, name: String, grain: NodeGrain) -> String {
+/// traced or nodes are hosts, the name is [`CLIENT`]. A name from the user overrides both.
+fn client_name(node: &Node, identity: &NodeIdentity, name: String, grain: NodeGrain) -> String {
     let is_alias =
-        if grain == NodeGrain::Host { known.host_alias.is_some() } else { known.is_alias };
+        if grain == NodeGrain::Host { identity.host_alias.is_some() } else { identity.is_alias };
     let is_program = node.traced && !is_host(node) && grain != NodeGrain::Host;
     match (is_alias, is_program) {
         (true, _) => name,
-        (false, true) => known.name.clone(),
+        (false, true) => identity.name.clone(),
         (false, false) => CLIENT.to_owned(),
     }
 }
@@ -100,9 +101,11 @@ pub(super) struct GrainNodes<'trace> {
     identities: Vec<NodeIdentity<'trace>>,
     grain: NodeGrain,
     with_host: bool,
+    /// The number of each process, or thread of a process.
     numbers: FxHashMap<(NodeId, Option<i32>), u32>,
-    /// The number of each node without a thread, if already used: most messages need no more.
-    whole: Vec<Option<u32>>,
+    /// The number of each process as a whole, if already used: most messages need no more.
+    without_thread: Vec<Option<u32>>,
+    /// The number of each host, separately for its traced and its untraced processes.
     hosts: FxHashMap<(String, bool), u32>,
     pub(super) list: Vec<GrainNode>,
     /// The roles of nodes, if requested.
@@ -112,25 +115,26 @@ pub(super) struct GrainNodes<'trace> {
 impl<'trace> GrainNodes<'trace> {
     pub(super) fn new(
         trace: &'trace MessageTrace,
-        known: Vec<NodeIdentity<'trace>>,
+        identities: Vec<NodeIdentity<'trace>>,
         grain: NodeGrain,
         by_role: Option<RoleLabeler<'trace>>,
     ) -> GrainNodes<'trace> {
-        let with_host = on_many_hosts(trace, &known);
+        let with_host = on_many_hosts(trace, &identities);
         GrainNodes {
             trace,
-            identities: known,
+            identities,
             grain,
             with_host,
             numbers: FxHashMap::default(),
-            whole: vec![None; trace.nodes.len()],
+            without_thread: vec![None; trace.nodes.len()],
             hosts: FxHashMap::default(),
             list: Vec::new(),
             by_role,
         }
     }
 
-    /// Returns the number of the node that thread `tid` of the process `id` is at the grain.
+    /// Returns the number of the node to which thread `tid` of the process `id` belongs at the
+    /// grain.
     pub(super) fn intern_node(
         &mut self,
         id: NodeId,
@@ -140,10 +144,10 @@ impl<'trace> GrainNodes<'trace> {
     ) -> u32 {
         let tid = if self.grain == NodeGrain::Thread { tid } else { None };
         let place = tid.is_none().then_some(id.index());
-        if let Some(Some(number)) = place.and_then(|place| self.whole.get(place)) {
+        if let Some(Some(number)) = place.and_then(|place| self.without_thread.get(place)) {
             return *number;
         }
-        let id = self.identities.get(id.index()).map_or(id, |known| known.same);
+        let id = self.identities.get(id.index()).map_or(id, |identity| identity.first_same);
         let number = match self.numbers.get(&(id, tid)) {
             Some(number) => *number,
             None => {
@@ -152,7 +156,7 @@ impl<'trace> GrainNodes<'trace> {
                 number
             }
         };
-        if let Some(slot) = place.and_then(|place| self.whole.get_mut(place)) {
+        if let Some(slot) = place.and_then(|place| self.without_thread.get_mut(place)) {
             *slot = Some(number);
         }
         number
@@ -167,7 +171,8 @@ impl<'trace> GrainNodes<'trace> {
     ) -> u32 {
         let number = self.list.len() as u32;
         let client = roles.is_client(id);
-        let (Some(node), Some(known)) = (self.trace.nodes.get(id), self.identities.get(id.index()))
+        let (Some(node), Some(identity)) =
+            (self.trace.nodes.get(id), self.identities.get(id.index()))
         else {
             let name = texts.intern(CLIENT.to_owned());
             self.list.push(GrainNode { name, traced: false, client });
@@ -176,19 +181,20 @@ impl<'trace> GrainNodes<'trace> {
         };
         if self.grain == NodeGrain::Host {
             // Untraced processes of a host have no times, so they are a node of their own.
-            let host = if known.host.is_empty() { known.name.as_str() } else { known.host };
+            let NodeIdentity { host, name, .. } = identity;
+            let host = if host.is_empty() { name.as_str() } else { *host };
             let first = *self.hosts.entry((host.to_owned(), node.traced)).or_insert(number);
             if first != number {
                 return first;
             }
         }
-        let name = node_name(node, known, tid, self.grain, self.with_host);
-        let name = if client { client_name(node, known, name, self.grain) } else { name };
+        let name = node_name(node, identity, tid, self.grain, self.with_host);
+        let name = if client { client_name(node, identity, name, self.grain) } else { name };
         let text = texts.intern(name.clone());
         self.list.push(GrainNode { name: text, traced: node.traced, client });
         self.by_role
             .iter_mut()
-            .for_each(|by_role| by_role.add_node(text, &name, Some((node, known))));
+            .for_each(|by_role| by_role.add_node(text, &name, Some((node, identity))));
         number
     }
 }

@@ -1,9 +1,10 @@
 //! Facts about a node besides its name, for requests: its host and process, and whether it is a
 //! client.
 
-use message_trace::{MessageTrace, NodeId};
+use message_trace::NodeId;
 
 use super::node_identity;
+use super::outline::TraceOutline;
 use super::roles::ServerRoles;
 use crate::options::Options;
 
@@ -19,14 +20,15 @@ pub struct NodeFacts {
 }
 
 /// Collects the facts about all nodes of the trace with this `outline`, by their ids.
-pub(crate) fn collect_node_facts(outline: &MessageTrace, options: &Options) -> Vec<NodeFacts> {
-    let known = node_identity::identify_nodes(outline, &options.aliases);
-    let roles = ServerRoles::from_trace(outline, &known, options.grain, options.fixed_port_peers);
-    let nodes = outline.nodes.0.iter().zip(&known);
+pub(crate) fn collect_node_facts(outline: &TraceOutline, options: &Options) -> Vec<NodeFacts> {
+    let identities = node_identity::identify_nodes(outline.trace(), &options.aliases);
+    let roles =
+        ServerRoles::from_trace(outline, &identities, options.grain, options.fixed_port_peers);
+    let nodes = outline.trace().nodes.0.iter().zip(&identities);
     nodes
         .enumerate()
-        .map(|(id, (node, known))| NodeFacts {
-            host: known.host.to_owned(),
+        .map(|(id, (node, identity))| NodeFacts {
+            host: identity.host.to_owned(),
             pid: node.pid,
             is_client: roles.is_client(NodeId::from_index(id)),
         })
@@ -43,7 +45,8 @@ mod tests {
         let mut trace = Fixture::new();
         trace.send("one/curl", "two/nginx", 0, 1);
         trace.send("two/nginx", "three/app", 2, 3);
-        let facts = collect_node_facts(&trace.trace(), &Options::default());
+        let facts =
+            collect_node_facts(&TraceOutline::from_trace(trace.trace()), &Options::default());
         let is_client: Vec<bool> = facts.iter().map(|node| node.is_client).collect();
         assert_eq!(is_client, [true, false, false]);
         assert_eq!((facts[1].host.as_str(), facts[1].pid), ("two", Some(0)));

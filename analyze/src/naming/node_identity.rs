@@ -3,7 +3,7 @@
 //! address.
 //!
 //! A node without a known process is known by an address or a name only. If the user gives one name
-//! to several of them, they are one node.
+//! to several such nodes, they are one node.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -24,9 +24,9 @@ pub(super) struct NodeIdentity<'a> {
     /// Whether the name is the user's, given regardless of host.
     pub(super) is_alias: bool,
     /// Whether the name is unambiguous without the host.
-    pub(super) is_whole: bool,
-    /// The first node that is the same as this one.
-    pub(super) same: NodeId,
+    pub(super) is_unambiguous: bool,
+    /// The first of the nodes that are one node with this one.
+    pub(super) first_same: NodeId,
 }
 
 /// Returns the names of every node of `trace`.
@@ -38,7 +38,7 @@ pub(super) fn identify_nodes<'a>(
     let at_endpoints = named_by_endpoint(trace, aliases);
     let many_hosts = trace.nodes.on_many_hosts();
     let mut first: FxHashMap<(String, bool), NodeId> = FxHashMap::default();
-    let mut known: Vec<NodeIdentity> = Vec::with_capacity(trace.nodes.len());
+    let mut identities: Vec<NodeIdentity> = Vec::with_capacity(trace.nodes.len());
     for (id, node) in trace.nodes.0.iter().enumerate() {
         let id = NodeId::from_index(id);
         let of_endpoint = at_endpoints.get(id.index()).copied().flatten();
@@ -48,57 +48,58 @@ pub(super) fn identify_nodes<'a>(
                 address if address.is_loopback() => owners.host_of_peers(id).filter(|_| many_hosts),
                 address => owners.host_of_address(address),
             });
-        of_node.same = match is_one && node.pid.is_none() {
+        of_node.first_same = match is_one && node.pid.is_none() {
             true => *first.entry((of_node.name.clone(), node.traced)).or_insert(id),
             false => id,
         };
-        known.push(of_node);
+        identities.push(of_node);
     }
-    known
+    identities
 }
 
 /// Returns the nodes of `trace` with the user's names for hosts and commands; other names stay as
 /// captured.
 pub fn apply_aliases(trace: &MessageTrace, aliases: &Aliases) -> NodeList {
-    let known = identify_nodes(trace, aliases);
-    let called = |(node, known): (&Node, NodeIdentity)| Node {
-        host: known.host_alias.map_or_else(|| node.host.clone(), str::to_owned),
-        command: if known.is_alias { known.name } else { node.command.clone() },
+    let identities = identify_nodes(trace, aliases);
+    let rename = |(node, identity): (&Node, NodeIdentity)| Node {
+        host: identity.host_alias.map_or_else(|| node.host.clone(), str::to_owned),
+        command: if identity.is_alias { identity.name } else { node.command.clone() },
         ..node.clone()
     };
-    NodeList(trace.nodes.0.iter().zip(known).map(called).collect())
+    NodeList(trace.nodes.0.iter().zip(identities).map(rename).collect())
 }
 
-/// Identifies `node`, which has an endpoint that the user calls `of_endpoint`; `owner` returns the
-/// host with an address. Also returns whether all processless nodes with this name are one, because
-/// the user named their address or endpoint.
+/// Identifies `node`, which has an endpoint that the user calls `of_endpoint`; `host_of_address`
+/// returns the host that has an address. Also returns whether all nodes with this name and without
+/// a process are one node, because the user named their address or endpoint.
 fn identify_node<'a>(
     node: &'a Node,
     of_endpoint: Option<&'a str>,
     aliases: &'a Aliases,
-    owner: impl Fn(IpAddr) -> Option<&'a str>,
+    host_of_address: impl Fn(IpAddr) -> Option<&'a str>,
 ) -> (NodeIdentity<'a>, bool) {
     let address = node.host.parse::<IpAddr>().ok().map(|address| address.to_canonical());
-    let owner = address.filter(|_| !node.traced).and_then(owner);
+    // The traced host that an untraced node runs on.
+    let address_host = address.filter(|_| !node.traced).and_then(host_of_address);
     let by_address = address.and_then(|address| aliases.address(address));
-    let host_alias = by_address.or_else(|| aliases.host(owner.unwrap_or(&node.host)));
-    let host = host_alias.or(owner).unwrap_or(&node.host);
-    let known = |name: &str, is_alias, is_whole| NodeIdentity {
+    let host_alias = by_address.or_else(|| aliases.host(address_host.unwrap_or(&node.host)));
+    let host = host_alias.or(address_host).unwrap_or(&node.host);
+    let identity = |name: &str, is_alias, is_unambiguous| NodeIdentity {
         host,
         host_alias,
         name: name.to_owned(),
         is_alias,
-        is_whole,
-        same: NodeId::default(),
+        is_unambiguous,
+        first_same: NodeId::default(),
     };
     let by_endpoint =
         of_endpoint.or_else(|| aliases.endpoint(&node.command).filter(|_| !node.traced));
     if let Some(name) = by_endpoint {
-        return (known(name, true, true), true);
+        return (identity(name, true, true), true);
     }
     let is_host = node.command.is_empty() || node.command == node.host;
     if let Some(name) = aliases.command(&node.command) {
-        return (known(name, true, !node.traced || is_host), false);
+        return (identity(name, true, !node.traced || is_host), false);
     }
     // The program is only known by its host, or an untraced one by its address: the host's alias
     // names it, too.
@@ -107,18 +108,19 @@ fn identify_node<'a>(
         .parse::<SocketAddr>()
         .ok()
         .filter(|end| Some(end.ip().to_canonical()) == address);
-    match (host_alias, owner, port) {
-        (Some(alias), ..) if is_host || port.is_some() => (known(alias, true, true), true),
-        (None, Some(owner), Some(end)) => {
-            (known(&format!("{owner}:{}", end.port()), false, true), false)
+    match (host_alias, address_host, port) {
+        (Some(alias), ..) if is_host || port.is_some() => (identity(alias, true, true), true),
+        (None, Some(host), Some(end)) => {
+            (identity(&format!("{host}:{}", end.port()), false, true), false)
         }
-        _ if is_host => (known(host, false, true), false),
-        _ => (known(&node.command, false, !node.traced), false),
+        _ if is_host => (identity(host, false, true), false),
+        _ => (identity(&node.command, false, !node.traced), false),
     }
 }
 
-/// Addresses of traced hosts, if unambiguous.
+/// The traced hosts to which addresses belong.
 struct AddressOwners<'a> {
+    /// The host with each address; `None` if several hosts have it.
     addresses: FxHashMap<IpAddr, Option<&'a str>>,
     /// The host of the peers of each untraced node.
     peers: Vec<Option<&'a str>>,
@@ -178,7 +180,8 @@ impl<'a> AddressOwners<'a> {
     }
 }
 
-/// Returns the user's names of the nodes that accept at an endpoint.
+/// Returns for each node the user's name of an endpoint at which it accepts, if there is one. Empty
+/// if the user named no endpoints.
 fn named_by_endpoint<'a>(trace: &MessageTrace, aliases: &'a Aliases) -> Vec<Option<&'a str>> {
     if !aliases.has_endpoints() {
         return Vec::new();

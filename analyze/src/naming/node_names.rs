@@ -22,29 +22,28 @@ pub struct NodeNames<'trace> {
 impl<'trace> NodeNames<'trace> {
     /// Creates the names of the nodes of `trace` with `options`.
     pub fn new(trace: &'trace MessageTrace, options: &'trace Options) -> NodeNames<'trace> {
-        let mut known = node_identity::identify_nodes(trace, &options.aliases);
-        StablePaths::from_trace(trace).rename_nodes(&mut known, trace);
-        let with_host = names::on_many_hosts(trace, &known);
+        let mut identities = node_identity::identify_nodes(trace, &options.aliases);
+        StablePaths::from_trace(trace).rename_nodes(&mut identities, trace);
+        let with_host = names::on_many_hosts(trace, &identities);
         NodeNames {
             trace,
-            identities: known,
+            identities,
             grain: options.grain,
             with_host,
             names: FxHashMap::default(),
         }
     }
 
-    /// Returns the name of `tid` of the process `node`, at the grain; empty if the trace has no
-    /// node of this id.
+    /// Returns the name of the thread `tid` of the process `node`, at the grain; empty if the trace
+    /// has no node of this id.
     pub fn name(&mut self, node: NodeId, tid: Option<i32>) -> &str {
-        let id = self.identities.get(node.index()).map_or(node, |known| known.same);
+        let id = self.identities.get(node.index()).map_or(node, |identity| identity.first_same);
         let tid = tid.filter(|_| self.grain == NodeGrain::Thread);
-        let NodeNames { trace, identities: known, grain, with_host, names } = self;
+        let NodeNames { trace, identities, grain, with_host, names } = self;
         names.entry((id, tid)).or_insert_with(|| {
-            let known = known.get(id.index());
-            let pair = trace.nodes.get(id).zip(known);
-            pair.map_or_else(String::new, |(node, known)| {
-                names::node_name(node, known, tid, *grain, *with_host)
+            let pair = trace.nodes.get(id).zip(identities.get(id.index()));
+            pair.map_or_else(String::new, |(node, identity)| {
+                names::node_name(node, identity, tid, *grain, *with_host)
             })
         })
     }

@@ -1,7 +1,7 @@
 //! The outline of a trace: which node sent messages to which over which endpoints, with each pair
-//! of endpoints once, however many messages it has. Servers, fixed ports and owners of addresses
-//! are learned from all of a trace. An outline has everything that this needs, so the trace need
-//! not be in memory as a whole.
+//! of endpoints once, however many messages it has. Servers, fixed ports and the hosts of addresses
+//! are learned from all of a trace. An outline suffices for this, so the trace need not be in
+//! memory as a whole.
 //!
 //! Connections come from ever new ports, which identify nothing; the port that accepts them does.
 //! So the connecting ends at one address are one endpoint here. Only the ends of datagrams, which
@@ -15,9 +15,60 @@ use message_trace::{
 };
 use rustc_hash::FxHashSet;
 
+use super::transient_ports::PortUses;
+
+/// The outline of a trace.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TraceOutline {
+    /// A trace with the first message of each pair of endpoints, without times.
+    trace: MessageTrace,
+    /// The transient ports, each with a node that accepts there.
+    transient_ports: FxHashSet<(NodeId, EndpointId)>,
+}
+
+impl TraceOutline {
+    /// Creates the outline with the messages of `trace`. If its programs may have transient ports,
+    /// `read_timed` must pass all messages of the trace, in parts and with their times, to the
+    /// function that it is given.
+    ///
+    /// # Errors
+    /// If `read_timed` fails.
+    pub(crate) fn new<E>(
+        trace: MessageTrace,
+        read_timed: impl FnOnce(&mut dyn FnMut(&MessageTrace)) -> Result<(), E>,
+    ) -> Result<TraceOutline, E> {
+        let Some(mut uses) = PortUses::from_outline(&trace) else {
+            return Ok(TraceOutline { trace, transient_ports: FxHashSet::default() });
+        };
+        read_timed(&mut |part| uses.add_messages(part, &trace))?;
+        Ok(TraceOutline { trace, transient_ports: uses.into_transient_ports() })
+    }
+
+    /// Creates an outline that has all messages of a trace.
+    pub(crate) fn from_trace(trace: MessageTrace) -> TraceOutline {
+        let timed = trace.clone();
+        let Ok(outline) = TraceOutline::new(trace, |add_part| {
+            add_part(&timed);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        outline
+    }
+
+    /// Returns the messages of the outline.
+    pub(crate) fn trace(&self) -> &MessageTrace {
+        &self.trace
+    }
+
+    /// Returns the transient ports, each with a node that accepts there.
+    pub(super) fn transient_ports(&self) -> impl Iterator<Item = (NodeId, EndpointId)> {
+        self.transient_ports.iter().copied()
+    }
+}
+
 /// Builder of the outline of a trace.
 pub(crate) struct OutlineBuilder {
     trace: MessageTrace,
+    /// The pairs of endpoints in `trace`.
     known: FxHashSet<EndpointPair>,
 }
 
@@ -76,7 +127,7 @@ impl OutlineBuilder {
         }
     }
 
-    /// Returns a trace with one message for each pair of endpoints, the first.
+    /// Returns a trace with the first message of each pair of endpoints.
     pub(crate) fn into_trace(self) -> MessageTrace {
         self.trace
     }

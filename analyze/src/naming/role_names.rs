@@ -11,12 +11,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use message_trace::{MessageTrace, Node, NodeGrain, NodeId};
+use message_trace::{Node, NodeGrain, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Aliases;
 use super::labels::CLIENT;
 use super::node_identity::NodeIdentity;
+use super::outline::TraceOutline;
 use super::roles::ServerRoles;
 use crate::options::Options;
 
@@ -28,7 +29,7 @@ const ANY: &str = "any";
 pub(crate) struct RoleName {
     /// Name of the role.
     pub(crate) name: String,
-    /// Port after the name, with a colon before it, or nothing.
+    /// The port with a colon before it, if it is a part of the role; else empty.
     pub(crate) port: String,
 }
 
@@ -64,33 +65,38 @@ pub(super) struct RoleFinder<'trace> {
 }
 
 impl<'trace> RoleFinder<'trace> {
-    /// Finds the programs and name stems of hosts in a whole trace, or its outline.
+    /// Finds the programs and name stems of hosts in the outline of a trace.
     pub(super) fn from_trace(
-        trace: &'trace MessageTrace,
-        known: &[NodeIdentity<'trace>],
+        outline: &'trace TraceOutline,
+        identities: &[NodeIdentity<'trace>],
         options: &'trace Options,
     ) -> Self {
         let mut hosts: FxHashMap<&str, usize> = FxHashMap::default();
-        let distinct: FxHashSet<&str> = known.iter().map(|known| known.host).collect();
+        let distinct: FxHashSet<&str> = identities.iter().map(|identity| identity.host).collect();
         distinct.into_iter().for_each(|host| *hosts.entry(host_stem(host)).or_default() += 1);
         let stems =
             hosts.into_iter().filter(|(_, count)| *count > 1).map(|(stem, _)| stem).collect();
         let programs = match options.grain {
-            NodeGrain::Host => serving_programs(trace, known, options.fixed_port_peers),
+            NodeGrain::Host => serving_programs(outline, identities, options.fixed_port_peers),
             _ => FxHashMap::default(),
         };
         RoleFinder { aliases: &options.aliases, grain: options.grain, programs, stems }
     }
 
     /// Returns the role of `node`, which is called `name` at the grain.
-    pub(super) fn role_of_node(&self, node: &Node, known: &NodeIdentity, name: &str) -> RoleName {
+    pub(super) fn role_of_node(
+        &self,
+        node: &Node,
+        identity: &NodeIdentity,
+        name: &str,
+    ) -> RoleName {
         if let Some(role) = self.aliases.role(name).filter(|_| name != CLIENT) {
             return RoleName::new(role);
         }
         match self.grain {
             _ if name == CLIENT => RoleName::for_clients(),
-            NodeGrain::Host => self.role_of_host(known),
-            _ => self.role_of_program(node, known),
+            NodeGrain::Host => self.role_of_host(identity),
+            _ => self.role_of_program(node, identity),
         }
     }
 
@@ -100,23 +106,23 @@ impl<'trace> RoleFinder<'trace> {
         !self.aliases.has_role(&role.name)
     }
 
-    fn role_of_host(&self, known: &NodeIdentity) -> RoleName {
-        let host = if known.host.is_empty() { known.name.as_str() } else { known.host };
-        match (known.host_alias, self.programs.get(host)) {
+    fn role_of_host(&self, identity: &NodeIdentity) -> RoleName {
+        let host = if identity.host.is_empty() { identity.name.as_str() } else { identity.host };
+        match (identity.host_alias, self.programs.get(host)) {
             (Some(alias), _) => RoleName::new(alias),
             (None, Some(programs)) => RoleName::new(programs),
             (None, None) => self.role_without_number(host),
         }
     }
 
-    fn role_of_program(&self, node: &Node, known: &NodeIdentity) -> RoleName {
-        if known.is_alias {
-            return RoleName::new(&known.name);
+    fn role_of_program(&self, node: &Node, identity: &NodeIdentity) -> RoleName {
+        if identity.is_alias {
+            return RoleName::new(&identity.name);
         }
         match node.command.parse::<SocketAddr>() {
             Ok(end) => RoleName { port: format!(":{}", end.port()), ..RoleName::new(ANY) },
-            Err(_) if is_host(node) => self.role_without_number(&known.name),
-            Err(_) => RoleName::new(&known.name),
+            Err(_) if is_host(node) => self.role_without_number(&identity.name),
+            Err(_) => RoleName::new(&identity.name),
         }
     }
 
@@ -142,17 +148,17 @@ fn host_stem(host: &str) -> &str {
     if stem.is_empty() || host.parse::<IpAddr>().is_ok() { host } else { stem }
 }
 
-/// Returns the programs that serve others, by host: `nginx+shop.py`.
+/// Returns the programs that serve others, by host, joined to one text: `nginx+shop.py`.
 fn serving_programs<'trace>(
-    trace: &MessageTrace,
-    known: &[NodeIdentity<'trace>],
+    outline: &TraceOutline,
+    identities: &[NodeIdentity<'trace>],
     fixed_port_peers: usize,
 ) -> FxHashMap<&'trace str, String> {
-    let roles = ServerRoles::from_trace(trace, known, NodeGrain::Process, fixed_port_peers);
+    let roles = ServerRoles::from_trace(outline, identities, NodeGrain::Process, fixed_port_peers);
     let mut of_hosts: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
-    for (id, (node, known)) in trace.nodes.0.iter().zip(known).enumerate() {
+    for (id, (node, identity)) in outline.trace().nodes.0.iter().zip(identities).enumerate() {
         if node.traced && !is_host(node) && !roles.is_client(NodeId::from_index(id)) {
-            of_hosts.entry(known.host).or_default().push(&known.name);
+            of_hosts.entry(identity.host).or_default().push(&identity.name);
         }
     }
     let joined = |(host, mut programs): (&'trace str, Vec<&str>)| {

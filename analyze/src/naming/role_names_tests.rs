@@ -1,5 +1,7 @@
 use std::collections::HashSet;
 
+use message_trace::MessageTrace;
+
 use super::*;
 use crate::fixture::Fixture;
 use crate::naming::Naming;

@@ -9,41 +9,45 @@
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeGrain, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::host_endpoint::HostEndpoint;
+use super::host_endpoint::{HostEndpoint, intern_texts};
 use super::node_identity::NodeIdentity;
-use super::transient_ports;
+use super::outline::TraceOutline;
 
 /// The fixed ports and the servers of a trace.
 #[derive(Debug)]
 pub(super) struct ServerRoles {
+    /// By node: the number of its host.
     hosts: Vec<u32>,
+    /// The endpoints with fixed ports.
     fixed: FxHashSet<HostEndpoint>,
-    /// The host or process that is the server or client for each node.
+    /// By node: the number of the host or process that is a server or client as a whole.
     role: Vec<u32>,
+    /// By this number: whether the host or process is a server.
     servers: Vec<bool>,
 }
 
 impl ServerRoles {
-    /// Finds the roles of the nodes of `trace`. A node is a server if it ever uses a fixed port of
-    /// its own; with `grain` host a host is a node, and otherwise a process is, since a thread that
+    /// Finds the roles of the nodes of `outline`. A node is a server if it ever uses a fixed port
+    /// of its own; with `grain` host a host is a node, and otherwise a process is, since a thread that
     /// only makes calls is not a client within its process.
     pub(super) fn from_trace(
-        trace: &MessageTrace,
-        known: &[NodeIdentity],
+        outline: &TraceOutline,
+        identities: &[NodeIdentity],
         grain: NodeGrain,
         fixed_port_peers: usize,
     ) -> ServerRoles {
+        let trace = outline.trace();
         // Endpoints are identified by the hosts' own names, regardless of the user's names.
         let hosts = intern_texts(trace.nodes.0.iter().map(|node| node.host.as_str()));
         let role = match grain {
-            NodeGrain::Host => intern_texts(known.iter().map(|known| known.host)),
-            _ => known.iter().map(|known| known.same.index() as u32).collect(),
+            NodeGrain::Host => intern_texts(identities.iter().map(|identity| identity.host)),
+            _ => identities.iter().map(|identity| identity.first_same.index() as u32).collect(),
         };
         let servers = vec![false; trace.nodes.len()];
         let mut roles = ServerRoles { hosts, fixed: FxHashSet::default(), role, servers };
         roles.learn_accepting_ends(trace);
-        for place in transient_ports::find_transient_ports(trace, |node| roles.host_of_node(node)) {
-            roles.fixed.remove(&place);
+        for (node, endpoint) in outline.transient_ports() {
+            roles.fixed.remove(&roles.host_endpoint(node, endpoint));
         }
         roles.count_datagram_peers(trace, fixed_port_peers);
         for message in trace.messages() {
@@ -114,17 +118,6 @@ impl ServerRoles {
             }
         }
     }
-}
-
-/// Numbers the texts in the order of their first use.
-fn intern_texts<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
-    let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
-    texts
-        .map(|text| {
-            let next = numbers.len() as u32;
-            *numbers.entry(text).or_insert(next)
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -202,7 +195,7 @@ mod tests {
             let message = trace.messages().next().unwrap();
             let aliases = Aliases::default();
             let roles = ServerRoles::from_trace(
-                trace,
+                &TraceOutline::from_trace(trace.clone()),
                 &node_identity::identify_nodes(trace, &aliases),
                 NodeGrain::Command,
                 many,
@@ -225,7 +218,7 @@ mod tests {
         }
         let aliases = Aliases::default();
         let roles = ServerRoles::from_trace(
-            &trace,
+            &TraceOutline::from_trace(trace.clone()),
             &node_identity::identify_nodes(&trace, &aliases),
             NodeGrain::Command,
             16,
@@ -242,7 +235,7 @@ mod tests {
         let trace = trace.trace();
         let aliases = Aliases::default();
         let roles = ServerRoles::from_trace(
-            &trace,
+            &TraceOutline::from_trace(trace.clone()),
             &node_identity::identify_nodes(&trace, &aliases),
             NodeGrain::Command,
             16,

@@ -5,9 +5,9 @@
 //! distinguishes services stays: `/run/redis-6379.sock`, `/run/php8.2-fpm.sock`.
 //!
 //! The evidence, best first: a number is a process id if it is the id of a process that is bound to
-//! the name, or of an ancestor; and if the numbers in its place in other names of the same form are
-//! process ids. A random fragment looks random ([`random`]), as do the fragments in its place in
-//! names of the same form. A number without this evidence stays.
+//! the name, or of an ancestor of one; or if the numbers at its position in other names of the same
+//! form are process ids. A fragment is random if it looks random ([`random`]), or if the fragments
+//! at its position in names of the same form do. A number without this evidence stays.
 
 mod fragments;
 mod random;
@@ -26,22 +26,23 @@ const CHANGING: &str = "*";
 #[derive(Debug, Default)]
 pub(super) struct StablePaths {
     /// The stable form of each name, without `unix:`.
-    of: FxHashMap<String, String>,
+    stable_names: FxHashMap<String, String>,
 }
 
-/// Position of a fragment in names of one form: the names without it and other fragments that may
-/// vary, its index among them, and its length unless it is a number.
+/// Position of a fragment in names of one form: all fragments of such a name, with placeholders for
+/// this one and others that may vary; the index of this one; and its length, or 0 for a number.
 type FragmentContext = (Vec<String>, usize, usize);
 
 /// Values at a position in the names of one form.
 #[derive(Default)]
 struct FragmentValues {
     /// Number of names in which the fragment is the id of a bound process.
-    is_pid: usize,
+    pids: usize,
     /// Number of names in which the fragment is a number but not the id of a bound process.
-    is_other: usize,
+    other_numbers: usize,
     /// Number of names in which the fragment looks random.
     random: usize,
+    /// Number of all names of the form.
     all: usize,
 }
 
@@ -50,8 +51,8 @@ impl FragmentValues {
         self.all += 1;
         self.random += usize::from(part.is_random);
         match is_pid {
-            Some(true) => self.is_pid += 1,
-            Some(false) => self.is_other += 1,
+            Some(true) => self.pids += 1,
+            Some(false) => self.other_numbers += 1,
             None => {}
         }
     }
@@ -64,9 +65,9 @@ impl FragmentValues {
         match (part.as_number(), is_pid) {
             (None, _) => self.random >= MIN_DRAWN_ALIKE && 4 * self.random >= 3 * self.all,
             (Some(number), Some(true)) if number >= MIN_LONE_PID => true,
-            (Some(_), Some(true)) => self.is_pid > 1 && self.is_other == 0,
+            (Some(_), Some(true)) => self.pids > 1 && self.other_numbers == 0,
             // The process that made the socket was not recorded, or has ended.
-            (Some(_), _) => self.is_pid > 1 && self.is_pid >= 3 * self.is_other,
+            (Some(_), _) => self.pids > 1 && self.pids >= 3 * self.other_numbers,
         }
     }
 }
@@ -101,27 +102,28 @@ impl StablePaths {
             }
             (stable != *name).then(|| ((*name).to_owned(), stable))
         };
-        StablePaths { of: names.iter().filter_map(stable).collect() }
+        StablePaths { stable_names: names.iter().filter_map(stable).collect() }
     }
 
     /// Returns the stable form of the endpoint, if some fragment of it varies.
     pub(super) fn stable_endpoint(&self, endpoint: &Endpoint) -> Option<Endpoint> {
         match endpoint {
-            Endpoint::Unix(name) => self.of.get(name).cloned().map(Endpoint::Unix),
+            Endpoint::Unix(name) => self.stable_names.get(name).cloned().map(Endpoint::Unix),
             _ => None,
         }
     }
 
-    /// Renames nodes that are known by the name of their socket only to its stable form.
-    pub(super) fn rename_nodes(&self, known: &mut [NodeIdentity<'_>], trace: &MessageTrace) {
-        if self.of.is_empty() {
+    /// Renames each node that is known only by the name of its socket to the stable form of this
+    /// name.
+    pub(super) fn rename_nodes(&self, identities: &mut [NodeIdentity<'_>], trace: &MessageTrace) {
+        if self.stable_names.is_empty() {
             return;
         }
-        for (known, node) in known.iter_mut().zip(&trace.nodes.0) {
-            let is_endpoint = !node.traced && !known.is_alias && known.name == node.command;
-            let Ok(endpoint) = known.name.parse::<Endpoint>();
+        for (identity, node) in identities.iter_mut().zip(&trace.nodes.0) {
+            let is_endpoint = !node.traced && !identity.is_alias && identity.name == node.command;
+            let Ok(endpoint) = identity.name.parse::<Endpoint>();
             if let Some(stable) = self.stable_endpoint(&endpoint).filter(|_| is_endpoint) {
-                known.name = stable.to_string();
+                identity.name = stable.to_string();
             }
         }
     }
@@ -158,7 +160,8 @@ fn fragment_context(parts: &[NameFragment<'_>], at: usize) -> FragmentContext {
 /// The processes that are bound to names: those with the name as their own end, and their
 /// ancestors, since a master makes the socket that its workers serve.
 struct BoundProcesses {
-    of: FxHashMap<EndpointId, FxHashSet<u32>>,
+    /// The process ids, by name.
+    pids: FxHashMap<EndpointId, FxHashSet<u32>>,
 }
 
 impl BoundProcesses {
@@ -177,25 +180,26 @@ impl BoundProcesses {
                 parents.entry((&node.host, pid)).or_insert(node.parent_pid);
             }
         }
-        let line = |node: &'_ Node| -> Vec<u32> {
+        // The process id of a node and those of its ancestors.
+        let lineage = |node: &'_ Node| -> Vec<u32> {
             let Some(pid) = node.pid.filter(|_| node.traced) else { return Vec::new() };
             let above = std::iter::successors(node.parent_pid, |above| {
                 parents.get(&(node.host.as_str(), *above)).copied().flatten()
             });
-            let line = std::iter::once(pid).chain(above.take(MAX_BINDING_PARENTS));
-            line.filter_map(|pid| u32::try_from(pid).ok()).collect()
+            let pids = std::iter::once(pid).chain(above.take(MAX_BINDING_PARENTS));
+            pids.filter_map(|pid| u32::try_from(pid).ok()).collect()
         };
         let pids = |nodes: FxHashSet<NodeId>| {
-            nodes.iter().filter_map(|node| trace.nodes.get(*node)).flat_map(line).collect()
+            nodes.iter().filter_map(|node| trace.nodes.get(*node)).flat_map(lineage).collect()
         };
-        BoundProcesses { of: nodes.into_iter().map(|(id, nodes)| (id, pids(nodes))).collect() }
+        BoundProcesses { pids: nodes.into_iter().map(|(id, nodes)| (id, pids(nodes))).collect() }
     }
 
     /// Returns whether the fragment of the name is the id of a process that is bound to it; `None`
     /// if the fragment is not a number, or no bound process is known.
     fn is_pid(&self, name: EndpointId, part: &NameFragment<'_>) -> Option<bool> {
         let number = part.as_number()?;
-        let pids = self.of.get(&name).filter(|pids| !pids.is_empty())?;
+        let pids = self.pids.get(&name).filter(|pids| !pids.is_empty())?;
         Some(pids.contains(&number))
     }
 }

@@ -7,14 +7,14 @@
 //! each for a short time. Services of one program name on one host, each at a port of its own, are
 //! called again and again.
 
-use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, FlowId, MessageTrace, NodeId};
-use rustc_hash::FxHashMap;
+use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, FlowId, Message, MessageTrace, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::host_endpoint::HostEndpoint;
+use super::host_endpoint::{HostEndpoint, intern_texts};
 use crate::tuning::naming::{MAX_CONNECTIONS, MAX_TIME_SHARE, MIN_PORTS, PASSING_SHARE};
 
 /// The connections that were accepted at an endpoint: each with the times of its first and its last
-/// message. Of more than [`MAX_CONNECTIONS`] one more is kept.
+/// message. At most [`MAX_CONNECTIONS`] and one more are stored, which shows that there were more.
 #[derive(Default)]
 struct AcceptedConnections(Vec<(FlowId, [i64; 2])>);
 
@@ -37,52 +37,98 @@ impl AcceptedConnections {
     }
 }
 
-/// Returns the transient endpoints; `host` returns the number of a node's host.
-pub(super) fn find_transient_ports(
-    trace: &MessageTrace,
-    host: impl Fn(NodeId) -> Option<u32>,
-) -> Vec<HostEndpoint> {
-    let mut places: FxHashMap<HostEndpoint, AcceptedConnections> = FxHashMap::default();
-    let mut programs: FxHashMap<HostEndpoint, NodeId> = FxHashMap::default();
-    let (mut first, mut last) = (i64::MAX, i64::MIN);
-    for message in trace.messages() {
-        let time = message.sort_time();
-        (first, last) = (first.min(time), last.max(time));
-        if !message.protocol.has_connections() {
-            continue;
+/// Programs that accept at many ports on one host, and the use of these ports. Only such programs
+/// may have transient ports, so the times of all messages need not be known for most traces.
+pub(super) struct PortUses {
+    /// By node: the number of its host.
+    hosts: Vec<u32>,
+    /// By accepting endpoint: the accepting node, the number of its program, and the connections.
+    ports: FxHashMap<HostEndpoint, (NodeId, usize, AcceptedConnections)>,
+    /// By program: the number of its ports.
+    port_counts: Vec<usize>,
+    /// Times of the first and the last message of the trace.
+    span: Option<(i64, i64)>,
+}
+
+impl PortUses {
+    /// Finds the programs in a trace or its outline; `None` if there are none.
+    pub(super) fn from_outline(outline: &MessageTrace) -> Option<PortUses> {
+        let hosts = intern_texts(outline.nodes.0.iter().map(|node| node.host.as_str()));
+        let mut by_program: FxHashMap<(u32, &str), FxHashMap<EndpointId, NodeId>> =
+            FxHashMap::default();
+        for message in outline.messages().filter(|message| message.protocol.has_connections()) {
+            let (node, endpoint) = accepting_end(&message);
+            let program = outline.nodes.get(node).filter(|node| node.traced);
+            if let (Some(program), Some(host)) = (program, hosts.get(node.index()))
+                && let Some(Endpoint::Inet(_)) = outline.endpoint(endpoint)
+            {
+                let ports = by_program.entry((*host, &program.command)).or_default();
+                ports.entry(endpoint).or_insert(node);
+            }
         }
-        let (node, endpoint): (NodeId, EndpointId) = match message.direction {
-            FROM_CONNECTING => (message.dst, message.dst_endpoint),
-            _ => (message.src, message.src_endpoint),
+        by_program.retain(|_, ports| ports.len() >= MIN_PORTS);
+        let (mut ports, mut port_counts) = (FxHashMap::default(), Vec::new());
+        for ((host, _), of_program) in by_program {
+            let program = port_counts.len();
+            port_counts.push(of_program.len());
+            ports.extend(of_program.into_iter().map(|(endpoint, node)| {
+                ((host, endpoint), (node, program, AcceptedConnections::default()))
+            }));
+        }
+        let span = None;
+        (!ports.is_empty()).then_some(PortUses { hosts, ports, port_counts, span })
+    }
+
+    /// Adds the messages of a part of the trace, which have times. `outline` is the trace that the
+    /// programs were found in.
+    pub(super) fn add_messages(&mut self, part: &MessageTrace, outline: &MessageTrace) {
+        let in_outline: Vec<Option<EndpointId>> =
+            part.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
+        for message in part.messages() {
+            let Some(time) = message.send_ts.or(message.recv_ts) else { continue };
+            let (first, last) = self.span.unwrap_or((time, time));
+            self.span = Some((time.min(first), time.max(last)));
+            let (node, endpoint) = accepting_end(&message);
+            let endpoint = in_outline.get(endpoint.index()).copied().flatten();
+            if let (Some(host), Some(endpoint)) = (self.hosts.get(node.index()), endpoint)
+                && message.protocol.has_connections()
+                && let Some((_, _, accepted)) = self.ports.get_mut(&(*host, endpoint))
+            {
+                accepted.add_message(message.flow, time);
+            }
+        }
+    }
+
+    /// Returns the transient ports, each with a node that accepts there.
+    pub(super) fn into_transient_ports(self) -> FxHashSet<(NodeId, EndpointId)> {
+        let (first, last) = self.span.unwrap_or_default();
+        let short = last.saturating_sub(first) as f64 * MAX_TIME_SHARE;
+        let mut transient = vec![Vec::new(); self.port_counts.len()];
+        for ((_, endpoint), (node, program, accepted)) in self.ports {
+            if accepted.is_transient(short) {
+                transient[program].push((node, endpoint));
+            }
+        }
+        let is_chosen = |(ports, count): &(Vec<_>, usize)| {
+            ports.len() >= MIN_PORTS && ports.len() as f64 >= PASSING_SHARE * *count as f64
         };
-        let place = (host(node).unwrap_or(u32::MAX), endpoint);
-        if let Some(Endpoint::Inet(_)) = trace.endpoint(endpoint) {
-            places.entry(place).or_default().add_message(message.flow, time);
-            programs.entry(place).or_insert(node);
-        }
+        let programs = transient.into_iter().zip(self.port_counts);
+        programs.filter(is_chosen).flat_map(|(ports, _)| ports).collect()
     }
-    let short = last.saturating_sub(first) as f64 * MAX_TIME_SHARE;
-    // Number of ports of each program, and its transient ports.
-    let mut by_program: FxHashMap<(u32, &str), (usize, Vec<HostEndpoint>)> = FxHashMap::default();
-    for (place, accepted) in &places {
-        let node = programs.get(place).and_then(|node| trace.nodes.get(*node));
-        let Some(node) = node.filter(|node| node.traced) else { continue };
-        let (ports, passing) = by_program.entry((place.0, &node.command)).or_default();
-        *ports += 1;
-        if accepted.is_transient(short) {
-            passing.push(*place);
-        }
+}
+
+/// Returns the node and the endpoint that accepted the connection of the message.
+fn accepting_end(message: &Message) -> (NodeId, EndpointId) {
+    match message.direction {
+        FROM_CONNECTING => (message.dst, message.dst_endpoint),
+        _ => (message.src, message.src_endpoint),
     }
-    by_program.retain(|_, (ports, passing)| {
-        passing.len() >= MIN_PORTS && passing.len() as f64 >= PASSING_SHARE * *ports as f64
-    });
-    by_program.into_values().flat_map(|(_, passing)| passing).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fixture::Fixture;
+    use crate::naming::outline::TraceOutline;
 
     /// Number of transient ports of a program that is called at port 21 and then at one of `ports`,
     /// `rounds` times, for `long` each time.
@@ -112,7 +158,7 @@ mod tests {
                 .ports(50_000, port as u16)
                 .on(flow);
         }
-        find_transient_ports(&trace.trace(), |_| Some(0)).len()
+        TraceOutline::from_trace(trace.trace()).transient_ports().count()
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Aliases {
         Ok(aliases)
     }
 
-    /// These rules, with `file`, which the user named, as their source.
+    /// Returns these rules with their source set to `file`, which the user named.
     pub fn with_source(self, file: PathBuf) -> Aliases {
         Aliases { named: Some(file), ..self }
     }
@@ -198,7 +198,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
-    // The place of the last star, and the end of the text that it matches.
+    // The position of the last star, and the end of the text that it matches.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         if pattern.get(p) == Some(&'*') {

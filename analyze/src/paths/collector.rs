@@ -2,8 +2,9 @@
 //! all processors. The needed parts of each are collected as bytes, in memory within a budget and
 //! in temporary files beyond it: its rows in the table of paths
 //! ([`path_log`](super::storage::path_log)), and the record for its pattern
-//! ([`record`](super::patterns::record)). Records are partitioned by shape, so that all instances
-//! of a pattern are in one partition (docs/decisions/0404).
+//! ([`record`](super::patterns::record)). Records are partitioned by shape (the depths and labels
+//! of an instance's messages), so that all instances of a pattern are in one partition
+//! (docs/decisions/0404).
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub(crate) struct PathBatch<'a> {
     pub(crate) naming: &'a Naming,
     /// The links among these messages.
     pub(crate) children: &'a PossibleChildren,
-    /// Rows of the messages that may be roots now.
+    /// First row and end of the messages whose instances are built now if they are roots.
     pub(crate) roots: (usize, usize),
     /// Number of messages of the whole trace before these.
     pub(crate) before: u64,
@@ -50,8 +51,10 @@ pub(crate) struct PathCollector<'a> {
     budget: &'a MemoryBudget,
     /// Directory of temporary files.
     directory: PathBuf,
+    /// The records of the instances.
     by_shape: PartitionStore<'a, u8>,
     collected: CollectedPaths<'a>,
+    /// Builders that no thread uses at the moment.
     builders: Mutex<Vec<InstanceBuilder>>,
 }
 
@@ -130,7 +133,7 @@ impl<'a> PathCollector<'a> {
             let mut collector = ItemCollector::new(batch, by_shape, first + item);
             for (root, spontaneous) in batch.children.roots(begin..end) {
                 builder.build_instances(batch.children, root, spontaneous, |tree, p| {
-                    collector.keep_tree(tree, p)
+                    collector.add_tree(tree, p)
                 })?;
             }
             let item = collector.finish(std::mem::take(&mut builder.built))?;
@@ -227,8 +230,8 @@ impl<'s, 'a> ItemCollector<'s, 'a> {
         }
     }
 
-    /// Records a tree of messages with their depths.
-    fn keep_tree(&mut self, tree: &[(MessageId, u32)], probability: f64) -> Result<(), PathError> {
+    /// Adds an instance, given as a tree of messages with their depths.
+    fn add_tree(&mut self, tree: &[(MessageId, u32)], probability: f64) -> Result<(), PathError> {
         let place = (self.item, self.probabilities.len() as u64);
         let (record, shape) = self.recorder.record_tree(place, tree, probability);
         let partition = (u128::from(shape) * self.writer.partition_count() as u128) >> u64::BITS;
@@ -260,7 +263,7 @@ impl PathCollector<'_> {
         for (probability, tree) in trees {
             let id = |row: u32| MessageId::from_index(row as usize);
             let tree: Vec<_> = tree.iter().map(|(row, depth)| (id(*row), *depth)).collect();
-            collector.keep_tree(&tree, *probability).unwrap();
+            collector.add_tree(&tree, *probability).unwrap();
         }
         let item = collector.finish(BuildCounts::default()).unwrap();
         self.collected.add_item(item).unwrap();

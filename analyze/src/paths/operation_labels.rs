@@ -8,7 +8,9 @@ use crate::tuning::paths::operations::MAX_OF_HOP;
 /// The operations seen with each hop.
 #[derive(Debug, Default)]
 pub(super) struct OperationLabels {
+    /// The hops with the operations that were seen.
     met: FxHashSet<(u32, u32)>,
+    /// Number of operations by hop.
     of_hop: FxHashMap<u32, usize>,
 }
 

@@ -20,13 +20,15 @@ use crate::options::Options;
 pub(crate) struct PathBuilder<'a> {
     options: &'a Options,
     collector: PathCollector<'a>,
-    last: Option<InferredBatch>,
-    /// Number of messages that belong to the previous batch.
+    /// The last batch that was appended and, before it, the previous one until its instances are
+    /// built.
+    pending: Option<InferredBatch>,
+    /// Number of messages of `pending` that belong to the previous batch.
     roots: usize,
     operations: OperationLabels,
 }
 
-/// The messages of a batch, their names and their links.
+/// The messages of one or two batches, their names and their links.
 #[derive(Default)]
 struct InferredBatch {
     messages: PathMessages,
@@ -46,16 +48,17 @@ impl<'a> PathBuilder<'a> {
     ) -> PathBuilder<'a> {
         let collector = PathCollector::new(options, budget, directory);
         let operations = OperationLabels::default();
-        PathBuilder { options, collector, last: None, roots: 0, operations }
+        PathBuilder { options, collector, pending: None, roots: 0, operations }
     }
 
     /// Appends the needed parts of a batch, its names and its `links`.
     pub(crate) fn append_batch(&mut self, batch: &TraceBatch, naming: Naming, links: &Links) {
         let before = batch.first + batch.own.start as u64;
-        let both =
-            self.last.get_or_insert_with(|| InferredBatch { before, ..InferredBatch::default() });
-        self.roots = both.messages.len();
-        both.append_batch(batch, naming, links, &mut self.operations, self.options);
+        let pending = self
+            .pending
+            .get_or_insert_with(|| InferredBatch { before, ..InferredBatch::default() });
+        self.roots = pending.messages.len();
+        pending.append_batch(batch, naming, links, &mut self.operations, self.options);
     }
 
     /// Builds the instances of the batch before the last one appended.
@@ -63,12 +66,12 @@ impl<'a> PathBuilder<'a> {
     /// # Errors
     /// If a temporary file cannot be written.
     pub(crate) fn build_previous(&mut self, progress: &dyn Progress) -> Result<(), PathError> {
-        let Some(mut both) = self.last.take() else { return Ok(()) };
+        let Some(mut pending) = self.pending.take() else { return Ok(()) };
         if self.roots > 0 {
-            self.build_batch(&both, self.roots, progress)?;
-            both.remove_first(self.roots);
+            self.build_batch(&pending, self.roots, progress)?;
+            pending.remove_first(self.roots);
         }
-        self.last = Some(both);
+        self.pending = Some(pending);
         Ok(())
     }
 
@@ -83,7 +86,7 @@ impl<'a> PathBuilder<'a> {
         dir: &DataDir,
         progress: &dyn Progress,
     ) -> Result<PathCounts, PathError> {
-        let naming = match self.last.take() {
+        let naming = match self.pending.take() {
             Some(last) => {
                 self.build_batch(&last, last.messages.len(), progress)?;
                 last.naming
@@ -93,15 +96,15 @@ impl<'a> PathBuilder<'a> {
         self.collector.finish(&naming, operations, dir, progress)
     }
 
-    /// Builds the instances of the first `roots` messages of `of`.
+    /// Builds the instances of the first `roots` messages of `pending`.
     fn build_batch(
         &mut self,
-        of: &InferredBatch,
+        pending: &InferredBatch,
         roots: usize,
         progress: &dyn Progress,
     ) -> Result<(), PathError> {
         progress.begin_step("building paths", roots as u64);
-        let InferredBatch { messages, naming, children, before } = of;
+        let InferredBatch { messages, naming, children, before } = pending;
         let batch =
             collector::PathBatch { messages, naming, children, roots: (0, roots), before: *before };
         self.collector.add_batch(&batch, progress)

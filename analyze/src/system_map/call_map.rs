@@ -11,12 +11,12 @@ use crate::naming::CLIENT;
 /// Builder of a map from calls.
 #[derive(Debug, Default)]
 pub struct CallMapBuilder {
-    /// The edges by caller, callee, the callee's port, and protocol.
+    /// The edges by caller and callee (indices into `parties`), the callee's port, and protocol.
     edges: FxHashMap<(usize, usize, String, TransportProtocol), MapEdge>,
     /// The parties that are called.
     called: FxHashSet<usize>,
     parties: Vec<Party>,
-    /// The first and the last event.
+    /// The times of the first and the last event, in nanoseconds.
     span: Option<(i64, i64)>,
 }
 
@@ -50,13 +50,13 @@ impl CallMapBuilder {
         self.called.insert(call.callee);
         let between =
             |end: Option<i64>, start: Option<i64>| Some(end?.saturating_sub(start?).max(0) as f64);
-        let of_caller = between(response.and_then(|r| r.received), request.and_then(|r| r.sent));
-        let of_callee = between(response.and_then(|r| r.sent), request.and_then(|r| r.received));
+        let by_caller = between(response.and_then(|r| r.received), request.and_then(|r| r.sent));
+        let by_callee = between(response.and_then(|r| r.sent), request.and_then(|r| r.received));
         let network = between(request.and_then(|r| r.received), request.and_then(|r| r.sent));
         let edge = MapEdge {
             requests: 1.0,
             responses: f64::from(u8::from(response.is_some())),
-            time: TimeSum::from_time(of_caller.or(of_callee)),
+            time: TimeSum::from_time(by_caller.or(by_callee)),
             network: TimeSum::from_time(network),
             bytes: request.into_iter().chain(response).map(|seen| seen.bytes as f64).sum(),
             ..MapEdge::default()
@@ -98,7 +98,8 @@ impl CallMapBuilder {
     }
 }
 
-/// Returns the server's port or other endpoint.
+/// Returns the callee's port or other endpoint; empty if the callee made the connection, or accepts
+/// at an unnamed unix socket.
 fn server_port(call: &TracedCall<'_>) -> String {
     let Some(endpoint) = call.dst_endpoint.filter(|_| call.from_connecting) else {
         return String::new();

@@ -75,7 +75,7 @@ impl TimeSum {
         time.map_or_else(TimeSum::default, |time| TimeSum { expected: 1.0, time })
     }
 
-    /// Adds a time that is expected `expected` times.
+    /// Adds `expected` times with this `mean`, in nanoseconds.
     pub(super) fn add_time(&mut self, expected: f64, mean: f64) {
         self.expected += expected;
         self.time += expected * mean;

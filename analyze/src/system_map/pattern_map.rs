@@ -54,8 +54,8 @@ pub fn map_of_patterns<'a>(patterns: impl IntoIterator<Item = &'a PathPattern>) 
 }
 
 /// Returns whether a message is a response: its sender has a server's port, and its receiver has
-/// none. In traces of calls without ports, a message is a response if messages of the pattern had
-/// the reverse direction before; `met` contains these.
+/// none. In traces of calls without ports, a message is a response if an earlier message of the
+/// pattern went from its receiver to its sender; `met` contains the senders and receivers of these.
 fn is_response<'a>(hop: &'a Hop, met: &mut FxHashSet<(&'a str, &'a str)>) -> bool {
     let ephemeral = |port: &str| port.is_empty() || port == "*";
     match (ephemeral(&hop.src_port), ephemeral(&hop.dst_port)) {

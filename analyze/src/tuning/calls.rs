@@ -32,7 +32,7 @@ pub(crate) mod multiplexed {
     /// Minimum number of messages in each direction; fewer do not show the usual sizes.
     pub(crate) const MIN_MESSAGES: usize = 64;
     /// Maximum size of a control message, such as an acknowledgement, in bytes.
-    pub(crate) const MAX_OWN_BYTES: i64 = 64;
+    pub(crate) const MAX_CONTROL_BYTES: i64 = 64;
     /// Number of turns among which one may have more than one message, on both sides.
     pub(crate) const ALTERNATIONS_PER_LONG_RUN: usize = 5;
     /// Smallest probability of mispairing that is kept.

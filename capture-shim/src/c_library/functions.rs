@@ -15,7 +15,7 @@ use super::c_name::c_name;
 use super::interposed::interposed;
 use super::{errno, linker, objects};
 
-/// Whether all functions were searched for when the library was loaded.
+/// Whether the library is loaded, and all functions were searched for.
 static IS_LOADED: AtomicBool = AtomicBool::new(false);
 
 /// A function of libc, by name.
@@ -29,7 +29,7 @@ impl Function {
         Function { name, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Address of the function.
+    /// Address of the function; of a stand-in that fails with `ENOSYS` if libc lacks it.
     #[inline(always)]
     pub(crate) fn address(&self) -> *mut c_void {
         let address = self.address.load(Relaxed);
@@ -94,14 +94,14 @@ macro_rules! real {
 }
 pub(crate) use real;
 
-/// Defines one function.
+/// Defines the [`Function`] with one name.
 macro_rules! define_function {
     ($name:ident) => {
         pub(crate) static $name: Function = Function::new(c_name(concat!(stringify!($name), "\0")));
     };
 }
 
-/// Defines each function in the list.
+/// Defines the [`Function`] of each name in the list.
 macro_rules! define_functions {
     (
         handled { $($($name:ident)|+: $arguments:tt -> $result:ty => $handler:path;)* }

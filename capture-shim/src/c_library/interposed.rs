@@ -254,36 +254,36 @@ macro_rules! interposed {
                 // earlier one with the same number, which was closed unseen.
                 open | open64 | __open | __open64:
                     (path: *const c_char, flags: c_int, mode: c_uint) -> c_int
-                    => new_descriptors::note();
+                    => new_descriptors::open();
                 openat | openat64:
                     (directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int
-                    => new_descriptors::note();
+                    => new_descriptors::open();
                 __open_2 | __open64_2: (path: *const c_char, flags: c_int) -> c_int
-                    => new_descriptors::note();
+                    => new_descriptors::open();
                 __openat_2 | __openat64_2:
                     (directory: c_int, path: *const c_char, flags: c_int) -> c_int
-                    => new_descriptors::note();
+                    => new_descriptors::open();
                 creat | creat64: (path: *const c_char, mode: c_uint) -> c_int
-                    => new_descriptors::note();
-                mkstemp | mkstemp64: (path: *mut c_char) -> c_int => new_descriptors::note();
+                    => new_descriptors::open();
+                mkstemp | mkstemp64: (path: *mut c_char) -> c_int => new_descriptors::open();
                 mkostemp | mkostemp64: (path: *mut c_char, flags: c_int) -> c_int
-                    => new_descriptors::note();
+                    => new_descriptors::open();
                 memfd_create: (name: *const c_char, flags: c_uint) -> c_int
-                    => new_descriptors::note();
-                eventfd: (value: c_uint, flags: c_int) -> c_int => new_descriptors::note();
-                timerfd_create: (clock: c_int, flags: c_int) -> c_int => new_descriptors::note();
+                    => new_descriptors::open();
+                eventfd: (value: c_uint, flags: c_int) -> c_int => new_descriptors::open();
+                timerfd_create: (clock: c_int, flags: c_int) -> c_int => new_descriptors::open();
                 signalfd: (fd: c_int, signals: *const c_void, flags: c_int) -> c_int
-                    => new_descriptors::note();
-                epoll_create: (size: c_int) -> c_int => new_descriptors::note();
-                epoll_create1: (flags: c_int) -> c_int => new_descriptors::note();
-                inotify_init: () -> c_int => new_descriptors::note();
-                inotify_init1: (flags: c_int) -> c_int => new_descriptors::note();
-                pidfd_open: (process: pid_t, flags: c_uint) -> c_int => new_descriptors::note();
+                    => new_descriptors::open();
+                epoll_create: (size: c_int) -> c_int => new_descriptors::open();
+                epoll_create1: (flags: c_int) -> c_int => new_descriptors::open();
+                inotify_init: () -> c_int => new_descriptors::open();
+                inotify_init1: (flags: c_int) -> c_int => new_descriptors::open();
+                pidfd_open: (process: pid_t, flags: c_uint) -> c_int => new_descriptors::open();
                 pidfd_getfd: (process: c_int, fd: c_int, flags: c_uint) -> c_int
-                    => new_descriptors::note();
-                posix_openpt: (flags: c_int) -> c_int => new_descriptors::note();
+                    => new_descriptors::open();
+                posix_openpt: (flags: c_int) -> c_int => new_descriptors::open();
                 fopen | fopen64: (path: *const c_char, mode: *const c_char) -> *mut FILE
-                    => stdio::opened();
+                    => stdio::open();
 
                 // Libc's resolver: its sends and receives never leave libc.
                 getnameinfo:

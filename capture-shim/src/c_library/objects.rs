@@ -22,6 +22,7 @@ pub(crate) use symbols::LoadedObject;
 /// Beginning of the linker's description of an object (`struct link_map`), in all libcs.
 #[repr(C)]
 struct LinkMap {
+    /// Load bias: the difference of addresses in memory and in the file.
     base: usize,
     /// File of the object; empty for the program.
     file: *const c_char,
@@ -33,6 +34,7 @@ struct LinkMap {
 #[repr(C)]
 struct LinkerDebug {
     version: c_int,
+    /// First entry of the list of objects, which is the program.
     first: *const LinkMap,
 }
 
@@ -98,7 +100,7 @@ pub(crate) fn loaded_objects() -> impl Iterator<Item = LoadedObject> {
     .filter(|object| !object.dynamic.is_null())
 }
 
-/// This library.
+/// This library; `None` if the linker's list was not found.
 pub(crate) fn own_object() -> Option<LoadedObject> {
     loaded_objects().find(LoadedObject::is_own)
 }
@@ -125,7 +127,7 @@ pub(crate) fn last_definition(name: &CStr) -> *mut c_void {
         .unwrap_or(ptr::null_mut())
 }
 
-/// Last object that defines the symbol `name`.
+/// Last object that defines the symbol `name`, other than this library; `None` if there is none.
 #[cfg(not(feature = "injected"))]
 pub(crate) fn object_with_symbol(name: &CStr) -> Option<LoadedObject> {
     loaded_objects().filter(|object| !object.is_own() && !object.find_symbol(name).is_null()).last()
@@ -149,7 +151,7 @@ fn first_link() -> *const LinkMap {
 }
 
 /// Code of the program itself: the start of its first segment that can be read and executed, and
-/// the address after its end.
+/// the address after its end; `None` if the program's headers do not contain it.
 #[cfg(not(feature = "injected"))]
 pub(crate) fn program_code() -> Option<[usize; 2]> {
     // SAFETY: takes only numbers.

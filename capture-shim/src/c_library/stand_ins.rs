@@ -22,7 +22,7 @@ static AUXILIARY: AtomicUsize = AtomicUsize::new(0);
 #[unsafe(no_mangle)]
 static mut environ: *mut *const c_char = ptr::null_mut();
 
-/// Takes over the environment and auxiliary vector of the program, before anything else of the
+/// Stores the places of the program's environment and auxiliary vector, before anything else of the
 /// library runs.
 ///
 /// # Safety
@@ -62,8 +62,8 @@ extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
     0
 }
 
-/// Address of the stand-in for a libc function: a system call by its number. Null for functions
-/// without a stand-in.
+/// Address of the stand-in for the libc function `name`, which makes the system call by its number.
+/// Null for functions without a stand-in.
 pub(super) fn stand_in_function(name: &CStr) -> *mut c_void {
     match name.to_bytes() {
         b"syscall" => OWN_CALL.load(Relaxed),

@@ -48,7 +48,7 @@ extern "C" fn zero() -> isize {
     0
 }
 
-/// Defines the functions: `NAME(its name, its files, its stand-in)`.
+/// Defines a [`TlsFunction`] by each line `NAME(name, files, stand-in)`.
 macro_rules! define {
     ($($constant:ident($name:literal, $files:ident, $stand_in:ident);)*) => {
         /// Numbers of the functions.
@@ -89,11 +89,11 @@ define! {
     PR_GET_NAME_FOR_IDENTITY(c"PR_GetNameForIdentity", NSPR, zero);
 }
 
-/// Function as resolved for one call site.
+/// Entry of the cache: a function as resolved for one call site.
 struct CallerFunction {
     /// Call site and function; 0 for none, [`BUSY`] while it is being written.
     key: AtomicUsize,
-    /// Value of [`CLOSED`] when the function was searched for.
+    /// Value of [`CLOSINGS`] when the function was searched for.
     closed: AtomicUsize,
     address: AtomicPtr<c_void>,
 }
@@ -111,16 +111,16 @@ static FOUND: [CallerFunction; MAX_TLS_CALLERS] = [const {
 }; MAX_TLS_CALLERS];
 
 /// Number of library closings, counted both before and after each.
-static CLOSED: AtomicUsize = AtomicUsize::new(0);
+static CLOSINGS: AtomicUsize = AtomicUsize::new(0);
 
 /// Forgets all functions that were found, since a library is about to be closed or was closed.
 pub(crate) fn forget_functions() {
-    CLOSED.fetch_add(1, AcqRel);
+    CLOSINGS.fetch_add(1, AcqRel);
 }
 
 /// Places in [`FOUND`] at which `key` may be.
 fn cache_places(key: usize) -> impl Iterator<Item = &'static CallerFunction> {
-    // The lowest bits of neighbouring callers are the least evenly distributed.
+    // The lowest bits of the product are the least evenly distributed for neighbouring callers.
     let first = key.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> 40;
     (0..TLS_CALLERS_TRIED).filter_map(move |step| FOUND.get((first + step) % MAX_TLS_CALLERS))
 }
@@ -131,7 +131,7 @@ impl TlsFunction {
     pub(crate) fn for_caller(&self, caller: *const c_void) -> *mut c_void {
         // Program addresses have zeros in these bits.
         let key = caller.addr() ^ (self.number + 1) << 56;
-        let closed = CLOSED.load(Acquire);
+        let closed = CLOSINGS.load(Acquire);
         for found in cache_places(key) {
             if found.key.load(Acquire) == key && found.closed.load(Acquire) == closed {
                 let address = found.address.load(Acquire);
@@ -144,7 +144,7 @@ impl TlsFunction {
         self.find_function(caller, key, closed)
     }
 
-    /// Finds the function and stores it under `key`, as valid while [`CLOSED`] is `closed`.
+    /// Finds the function and stores it under `key`, as valid while [`CLOSINGS`] is `closed`.
     #[cold]
     #[inline(never)]
     fn find_function(&self, caller: *const c_void, key: usize, closed: usize) -> *mut c_void {
@@ -209,7 +209,7 @@ impl TlsFunction {
     }
 }
 
-/// `address`, or `other` if that is null.
+/// `address`, or the result of `other` if `address` is null.
 fn or_else_find(address: *mut c_void, other: impl FnOnce() -> *mut c_void) -> *mut c_void {
     if address.is_null() { other() } else { address }
 }

@@ -4,8 +4,8 @@ use core::ffi::c_int;
 
 use super::table::{DescriptorKind, DescriptorWord};
 
-/// Nature of a socket, as far as the call that made the socket determines it. It is needed if the
-/// kernel may not be asked.
+/// Nature of a socket, as the call that made the socket determines it, or as it was remembered. It
+/// is needed if the process may not ask the kernel.
 #[derive(Clone, Copy)]
 pub(crate) struct SocketNature {
     /// Address family: `AF_INET` and the like.
@@ -37,8 +37,8 @@ impl SocketNature {
         SocketNature { domain, kind, protocol, ..SocketNature::UNKNOWN }
     }
 
-    /// Whether family and type are what the kernel would report. The kernel changes the type of
-    /// some other sockets that it makes.
+    /// Whether family and type are known, and what the kernel would report. Sockets of other
+    /// families may get another type from the kernel.
     pub(crate) fn has_type(&self) -> bool {
         matches!(self.domain, libc::AF_UNIX | libc::AF_INET | libc::AF_INET6)
             && matches!(self.kind, libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_SEQPACKET)

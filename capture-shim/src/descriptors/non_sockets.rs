@@ -1,4 +1,4 @@
-//! Descriptors other than sockets: finds files, pipes and eventfds if resources are recorded.
+//! Classifies descriptors other than sockets: files, pipes and eventfds, if resources are recorded.
 
 use core::ffi::c_int;
 
@@ -10,7 +10,8 @@ use crate::platform::text::BoundedText;
 /// unknown.
 const BY_DESCRIPTOR: u32 = 1 << 31;
 
-/// Entry of `fd`; `None` if it is a socket, or if the kernel may not be asked.
+/// Entry of `fd` for the table of descriptors; `None` if `fd` is a socket, or if the process may
+/// not ask the kernel.
 pub(crate) fn classify_descriptor(fd: c_int) -> Option<DescriptorWord> {
     let status = OwnDescriptor::never_closed(fd).status()?;
     Some(match status.st_mode & libc::S_IFMT {
@@ -21,8 +22,8 @@ pub(crate) fn classify_descriptor(fd: c_int) -> Option<DescriptorWord> {
             DescriptorWord::for_pipe((number ^ number >> 32) as u32)
         }
         // A file without a type: an anonymous inode of the kernel.
-        0 => eventfd_id(fd).map_or(DescriptorWord::OTHER, DescriptorWord::for_eventfd),
-        _ => DescriptorWord::OTHER,
+        0 => eventfd_id(fd).map_or(DescriptorWord::UNCAPTURED, DescriptorWord::for_eventfd),
+        _ => DescriptorWord::UNCAPTURED,
     })
 }
 

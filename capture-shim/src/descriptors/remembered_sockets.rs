@@ -1,8 +1,8 @@
 //! Sockets remembered for the children of a program that gives up the right to ask the kernel.
 //!
 //! A child has to describe the sockets that it inherits in its own log. If `seccomp` forbids asking
-//! what they are, the child reads here what its parent knew: a child gets a copy of this memory,
-//! unlike the table of descriptors.
+//! the kernel about them, the child reads here what its parent knew: a child gets a copy of this
+//! memory, unlike the table of descriptors.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -27,7 +27,7 @@ struct RememberedSocket {
 }
 
 /// Facts by descriptor; null until they are needed. Two threads rarely change one descriptor at the
-/// same time. Facts torn between them reach only a child made at that moment.
+/// same time: then only a child made at that moment may see the facts of both mixed.
 static SOCKETS: AtomicPtr<RememberedSocket> = AtomicPtr::new(ptr::null_mut());
 
 /// Begins to remember sockets.
@@ -45,7 +45,7 @@ pub(crate) fn start_remembering() {
     }
 }
 
-/// Place of `fd`, if sockets are remembered and its number is within the range.
+/// Place of `fd`; `None` if sockets are not remembered, or the number is beyond the range.
 fn place_of(fd: c_int) -> Option<*mut RememberedSocket> {
     let sockets = SOCKETS.load(Acquire);
     ((fd as u32 as usize) < REMEMBERED_DESCRIPTORS && !sockets.is_null())
@@ -60,7 +60,8 @@ pub(crate) fn nature_of(fd: c_int) -> Option<SocketNature> {
     (nature.kind != 0).then_some(nature)
 }
 
-/// Copies the remembered names of the socket `fd`, and returns whether it listens.
+/// Copies the remembered names of the socket `fd` to `local` and `peer`. Returns whether the socket
+/// listens.
 pub(crate) fn fill_names(fd: c_int, local: &mut RawSocketName, peer: &mut RawSocketName) -> bool {
     let Some(place) = place_of(fd) else { return false };
     // SAFETY: a place of the mapping, which is never removed; any stored bytes are valid.

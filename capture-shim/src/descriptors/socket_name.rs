@@ -1,4 +1,4 @@
-//! Names of sockets, as the kernel wrote them.
+//! Names of sockets (addresses, or paths), as the kernel wrote them.
 
 use core::ffi::c_int;
 
@@ -23,7 +23,7 @@ impl RawSocketName {
         name
     }
 
-    /// Sets the name to the bytes that `fill` writes; it returns their number.
+    /// Sets the name to the bytes that `fill` writes. `fill` returns their number.
     pub(crate) fn fill_with(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) {
         self.length = fill(&mut self.bytes).min(self.bytes.len());
     }
@@ -52,6 +52,7 @@ impl RawSocketName {
         self.ask_kernel(libc::SYS_getpeername, fd);
     }
 
+    /// Sets the name by the system call `number`: `getsockname` or `getpeername`.
     // The name is written in place: a name returned through several functions would be on the stack
     // several times.
     #[inline(never)]
@@ -95,24 +96,25 @@ impl RawSocketName {
         self.length >= 2
     }
 
-    /// Whether the name is `AF_UNSPEC`, which requests to have no name.
+    /// Whether the name is `AF_UNSPEC`, by which a program asks `connect` to end an association.
     pub(crate) fn is_unspecified(&self) -> bool {
         self.family() == libc::AF_UNSPEC
     }
 
+    /// Address family of the name; 0 without a name.
     pub(crate) fn family(&self) -> c_int {
         let [low, high, ..] = self.bytes;
         if self.is_known() { c_int::from(u16::from_ne_bytes([low, high])) } else { 0 }
     }
 
-    /// Port of an internet address.
+    /// Port of an internet address; `None` for other names.
     pub(crate) fn port(&self) -> Option<u16> {
         let [_, _, high, low, ..] = self.bytes;
         matches!(self.family(), libc::AF_INET | libc::AF_INET6)
             .then_some(u16::from_be_bytes([high, low]))
     }
 
-    /// Whether the socket of this name is bound. An internet address without a port is not.
+    /// Whether a socket with this own name is bound: an internet address has a port then.
     pub(crate) fn is_bound(&self) -> bool {
         let [_, _, high, low, ..] = self.bytes;
         match self.family() {

@@ -1,8 +1,9 @@
 //! Table of descriptors: kind and flow of each, in one word that is read without a lock.
 //!
-//! "Not a socket" is an entry like any other, so a plain file costs one load and one compare. Zero
-//! means not looked at yet: the table begins as zeros, is zeroed again in a child, and the word of
-//! a closed descriptor is zeroed before the kernel can reuse its number.
+//! "Uncaptured" (not a socket, or one of another family) is an entry like any other, so a plain
+//! file costs one load and one compare. Zero means not identified yet: the table begins as zeros,
+//! is zeroed again in a child, and the word of a closed descriptor is zeroed before the kernel can
+//! reuse its number.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -15,16 +16,16 @@ use crate::state::options::RESOURCES;
 use crate::state::{self, ProcessState};
 
 /// Number of descriptors with an entry: the kernel's own default limit (`fs.nr_open`).
-pub(crate) const LIMIT: usize = 1 << 20;
+pub(crate) const MAX_DESCRIPTORS: usize = 1 << 20;
 
 /// Kind of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum DescriptorKind {
-    /// Not looked at yet.
+    /// Not identified yet.
     Unknown = 0,
     /// Not a socket, or one of a family that is not captured.
-    Other = 1,
+    Uncaptured = 1,
     /// A stream socket.
     Stream = 2,
     /// A socket that preserves message boundaries: datagrams and `SOCK_SEQPACKET`.
@@ -33,8 +34,8 @@ pub(crate) enum DescriptorKind {
 
 /// Kind of a descriptor that is not captured, if resources are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OtherDescriptor {
-    /// Something else, of no interest.
+pub(crate) enum NonSocketKind {
+    /// Something else, whose use is not recorded.
     Plain,
     /// A regular file or a block device.
     File,
@@ -58,9 +59,9 @@ pub(crate) fn is_captured(domain: c_int) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DescriptorWord(u64);
 
-/// Word of a descriptor that is not captured, for code that reads the table by itself.
+/// Word of a descriptor that is not captured, for assembly code that reads the table by itself.
 #[cfg(feature = "injected")]
-pub(crate) const OTHER: u64 = DescriptorWord::OTHER.0;
+pub(crate) const UNCAPTURED: u64 = DescriptorWord::UNCAPTURED.0;
 
 /// Bits by which a plain stream is recognised: its entry is certain. In the word of a plain stream
 /// the bits are [`PLAIN_STREAM`].
@@ -81,10 +82,10 @@ impl DescriptorWord {
         DescriptorWord(word)
     }
 
-    /// Entry of a descriptor that was not looked at.
+    /// Entry of a descriptor that is not identified yet.
     pub(crate) const UNKNOWN: DescriptorWord = DescriptorWord(DescriptorKind::Unknown as u64);
     /// Entry of a descriptor that is not captured.
-    pub(crate) const OTHER: DescriptorWord = DescriptorWord(DescriptorKind::Other as u64);
+    pub(crate) const UNCAPTURED: DescriptorWord = DescriptorWord(DescriptorKind::Uncaptured as u64);
     /// Entry of a file, if resources are recorded.
     pub(crate) const FILE: DescriptorWord = DescriptorWord(4);
     /// Kind of a pipe, if resources are recorded.
@@ -108,7 +109,7 @@ impl DescriptorWord {
     /// Shift of two bits: the index of the socket's family in [`DOMAINS`].
     const DOMAIN: u32 = 12;
     /// Flag: the kernel splits sent data into datagrams of a size that is a socket option.
-    const CUT: u64 = 1 << 14;
+    const SPLITS_SENDS: u64 = 1 << 14;
     /// Shift of the low 14 bits of the kernel's id of the socket.
     const COOKIE: u32 = 16;
     /// Mask of the bits at [`Self::COOKIE`], shifted down.
@@ -131,14 +132,14 @@ impl DescriptorWord {
         DescriptorWord(DescriptorWord::EVENTFD | u64::from(object) << 32)
     }
 
-    /// Kind of a descriptor that is not captured.
+    /// Kind of an uncaptured descriptor.
     #[inline(always)]
-    pub(crate) fn other_kind(self) -> OtherDescriptor {
+    pub(crate) fn non_socket_kind(self) -> NonSocketKind {
         match self.0 & 0xff {
-            4 => OtherDescriptor::File,
-            DescriptorWord::PIPE => OtherDescriptor::Pipe,
-            DescriptorWord::EVENTFD => OtherDescriptor::Eventfd,
-            _ => OtherDescriptor::Plain,
+            4 => NonSocketKind::File,
+            DescriptorWord::PIPE => NonSocketKind::Pipe,
+            DescriptorWord::EVENTFD => NonSocketKind::Eventfd,
+            _ => NonSocketKind::Plain,
         }
     }
 
@@ -154,20 +155,24 @@ impl DescriptorWord {
             0 => DescriptorKind::Unknown,
             2 => DescriptorKind::Stream,
             3 => DescriptorKind::Datagram,
-            _ => DescriptorKind::Other,
+            _ => DescriptorKind::Uncaptured,
         }
     }
 
     /// Whether the descriptor is known not to be captured.
     #[inline(always)]
-    pub(crate) fn is_other(self) -> bool {
-        if RESOURCES { matches!(self.0 as u8, 1 | 4..) } else { self.0 == DescriptorWord::OTHER.0 }
+    pub(crate) fn is_uncaptured(self) -> bool {
+        if RESOURCES {
+            matches!(self.0 as u8, 1 | 4..)
+        } else {
+            self.0 == DescriptorWord::UNCAPTURED.0
+        }
     }
 
     /// Flow of a captured socket, else 0.
     #[inline(always)]
     pub(crate) fn flow(self) -> u32 {
-        if RESOURCES && self.is_other() { 0 } else { (self.0 >> 32) as u32 }
+        if RESOURCES && self.is_uncaptured() { 0 } else { (self.0 >> 32) as u32 }
     }
 
     /// Whether the socket's own name is in the log.
@@ -200,17 +205,20 @@ impl DescriptorWord {
 
     /// Whether the kernel splits sent data into datagrams, by a socket option.
     #[inline(always)]
-    pub(crate) fn is_cut(self) -> bool {
-        self.0 & DescriptorWord::CUT != 0
+    pub(crate) fn splits_sends(self) -> bool {
+        self.0 & DescriptorWord::SPLITS_SENDS != 0
     }
 
-    /// The entry, marked as a socket with split sends, or not.
-    pub(crate) fn with_cut(self, is_cut: bool) -> DescriptorWord {
-        DescriptorWord(self.0 & !DescriptorWord::CUT | if is_cut { DescriptorWord::CUT } else { 0 })
+    /// The entry, with the mark that the kernel splits sent data, or without it.
+    pub(crate) fn with_split_sends(self, splits_sends: bool) -> DescriptorWord {
+        DescriptorWord(
+            self.0 & !DescriptorWord::SPLITS_SENDS
+                | if splits_sends { DescriptorWord::SPLITS_SENDS } else { 0 },
+        )
     }
 
-    /// Whether the kernel should be asked before the entry is trusted: it was not looked at, or the
-    /// stream has ended.
+    /// Whether the kernel should be asked before the entry is trusted: the descriptor was not
+    /// identified yet, or its stream has ended.
     #[inline(always)]
     pub(crate) fn is_ambiguous(self) -> bool {
         self.0 == DescriptorWord::UNKNOWN.0 || self.0 & DescriptorWord::ENDED != 0
@@ -254,7 +262,8 @@ impl DescriptorWord {
         self.0 & DescriptorWord::FOUND != 0
     }
 
-    /// The entry after bytes have been counted in this direction; `None` if they already were.
+    /// The entry after the kernel's byte count of this direction was read; `None` if it was read
+    /// already, or is not needed.
     pub(crate) fn as_counted(self, direction: Direction) -> Option<DescriptorWord> {
         let flag = match direction {
             Direction::Send => DescriptorWord::UNCOUNTED_SEND,
@@ -291,7 +300,7 @@ pub(crate) static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the table. Returns false if memory is lacking.
 pub(crate) fn create_table() -> bool {
-    let Some(memory) = state::private_to_process(LIMIT * size_of::<AtomicU64>()) else {
+    let Some(memory) = state::private_to_process(MAX_DESCRIPTORS * size_of::<AtomicU64>()) else {
         return false;
     };
     TABLE.store(memory.cast(), Relaxed);
@@ -308,17 +317,17 @@ pub(crate) fn disable_table() {
 fn table_word(fd: c_int) -> Option<&'static AtomicU64> {
     let table = TABLE.load(Relaxed);
     // A negative descriptor is beyond the limit too.
-    if table.is_null() || fd as u32 as usize >= LIMIT {
+    if table.is_null() || fd as u32 as usize >= MAX_DESCRIPTORS {
         return None;
     }
-    // SAFETY: the table has LIMIT words, zeros are valid, and it is never removed.
+    // SAFETY: the table has MAX_DESCRIPTORS words, zeros are valid, and it is never removed.
     unsafe { Some(&*table.add(fd as usize)) }
 }
 
 /// Entry of `fd`.
 #[inline(always)]
 pub(crate) fn get_entry(fd: c_int) -> DescriptorWord {
-    table_word(fd).map_or(DescriptorWord::OTHER, |word| DescriptorWord(word.load(Relaxed)))
+    table_word(fd).map_or(DescriptorWord::UNCAPTURED, |word| DescriptorWord(word.load(Relaxed)))
 }
 
 /// Sets the entry of `fd`. Returns false if `fd` is beyond the table.
@@ -336,12 +345,12 @@ pub(crate) fn replace_entry(
     old: DescriptorWord,
     new: DescriptorWord,
 ) -> Result<(), DescriptorWord> {
-    let Some(word) = table_word(fd) else { return Err(DescriptorWord::OTHER) };
+    let Some(word) = table_word(fd) else { return Err(DescriptorWord::UNCAPTURED) };
     state.descriptors.fetch_max(fd as u32 + 1, Relaxed);
     word.compare_exchange(old.0, new.0, Relaxed, Relaxed).map(drop).map_err(DescriptorWord)
 }
 
-/// Clears the entry of `fd` and returns its previous value.
+/// Clears the entry of `fd`, and returns the previous entry.
 pub(crate) fn take_entry(fd: c_int) -> DescriptorWord {
     match table_word(fd) {
         // Most entries are zero already, and a load is cheaper than an exchange.
@@ -350,7 +359,8 @@ pub(crate) fn take_entry(fd: c_int) -> DescriptorWord {
     }
 }
 
-/// Set of the flows that are still open, out of those that were queried.
+/// Set of the flows that are still open, out of the flows that were passed to [`live_flows`]: a bit
+/// for each, by its index.
 pub(crate) struct LiveFlows([u64; 8]);
 
 impl LiveFlows {
@@ -383,9 +393,10 @@ pub(crate) fn live_flows(flows: &[u32]) -> LiveFlows {
     alive
 }
 
-/// Clears all entries, for a child in which the kernel does not wipe memory.
-pub(crate) fn forget_all(known: u32) {
-    for fd in 0..known {
+/// Clears the entries of the first `count` descriptors, for a child in which the kernel does not
+/// wipe memory.
+pub(crate) fn forget_all(count: u32) {
+    for fd in 0..count {
         take_entry(fd as c_int);
     }
 }

@@ -53,25 +53,28 @@ fn replaced_functions() -> [ReplacedFunction; 3] {
     ]
 }
 
+/// Replacement of `_IO_file_read`.
 ///
 /// # Safety
-/// As for libc's function of files.
+/// As for libc's function.
 unsafe extern "C" fn read(file: *mut FILE, buffer: *mut c_void, size: ssize_t) -> ssize_t {
     // SAFETY: libc's own call is passed on unchanged.
     unsafe { stdio::file_read(file, buffer, size) }
 }
 
+/// Replacement of `_IO_file_write`.
 ///
 /// # Safety
-/// As for libc's function of files.
+/// As for libc's function.
 unsafe extern "C" fn write(file: *mut FILE, buffer: *const c_void, size: ssize_t) -> ssize_t {
     // SAFETY: libc's own call is passed on unchanged.
     unsafe { stdio::file_write(file, buffer, size) }
 }
 
+/// Replacement of `_IO_file_close`.
 ///
 /// # Safety
-/// As for libc's function of files.
+/// As for libc's function.
 unsafe extern "C" fn close(file: *mut FILE) -> c_int {
     // SAFETY: libc's own call is passed on unchanged.
     unsafe { stdio::file_close(file) }
@@ -117,7 +120,8 @@ pub(super) fn follow_files() {
     }
 }
 
-/// Range of the pages of an object that the dynamic linker has written and then made read-only.
+/// Range of the pages of an object that the dynamic linker has written and then made read-only;
+/// `None` if there are none, or the object does not begin with its header.
 fn constants_of(object: objects::LoadedObject) -> Option<[usize; 2]> {
     let header = object.elf_header();
     // SAFETY: just found readable; an ELF magic number means the object's header.
@@ -131,7 +135,8 @@ fn constants_of(object: objects::LoadedObject) -> Option<[usize; 2]> {
     Some([start & !(PAGE - 1), end & !(PAGE - 1)])
 }
 
-/// Writes the entries into both tables. Their pages are read-only again afterwards.
+/// Writes the replacements into both tables, whose pages are read-only again afterwards. Returns
+/// whether the kernel permitted it.
 fn replace_entries(tables: [usize; 2]) -> bool {
     let first = tables[0].min(tables[1]) & !(PAGE - 1);
     let end = (tables[0].max(tables[1]) + ENTRIES * WORD).next_multiple_of(PAGE);

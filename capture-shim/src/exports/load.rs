@@ -7,7 +7,7 @@ use crate::descriptors::table;
 use crate::flows::watch;
 use crate::hooks::{past_libc, processes, unseen};
 use crate::log::{partial_chunks, positions, recycle};
-use crate::platform::inherited_filters::{self, FILTERS};
+use crate::platform::inherited_filters::{self, FILTERS_VARIABLE};
 use crate::platform::{arguments, clock, environment, identity, permitted_syscalls, test_clock};
 #[cfg(feature = "injected")]
 use crate::state::unix_peers;
@@ -38,7 +38,8 @@ fn is_second_copy() -> bool {
 /// Only the constructor calls this, before the library's first system call.
 pub(super) unsafe fn take_filters() {
     if !permitted_syscalls::is_active()
-        && let Some(text) = environment::find_variable(environment::present_environment(), FILTERS)
+        && let Some(text) =
+            environment::find_variable(environment::present_environment(), FILTERS_VARIABLE)
     {
         // SAFETY: as the caller guarantees.
         unsafe { inherited_filters::take_filters(text) };
@@ -62,7 +63,7 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     // SAFETY: this is the constructor.
     #[cfg(feature = "injected")]
     unsafe {
-        unix_peers::read()
+        unix_peers::read_variable()
     };
     clock::choose_ticks(settings::tick_choice());
     test_clock::read_shift(settings::option_value(settings::TEST_CLOCK));
@@ -71,11 +72,13 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     unsafe { clock::keep_first_anchor(birth) };
     lineage::read_lineage();
     lineage::enter_process(identity::process_id(), birth.realtime);
-    // Without libc, nothing else would trigger this.
+    // Libc may start children without a hook. Without libc, each child passes a hook, which
+    // completes the child's environment.
     if !cfg!(feature = "injected") {
         inherit::complete_own();
     }
-    // The program that executed this one has stated that nothing is recorded.
+    // If seccomp filters forbid making a log, the program that executed this one has recorded that
+    // nothing of it is captured.
     let is_fenced = permitted_syscalls::is_active() && !unseen::can_make_log();
     if !usable
         || is_fenced
@@ -89,7 +92,7 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
         table::disable_table();
         return;
     }
-    processes::at_exit();
+    processes::register_exit_callback();
     partial_chunks::watch_thread_ends();
     #[cfg(not(feature = "injected"))]
     super::buffered::follow_files();

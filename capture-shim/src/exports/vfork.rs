@@ -13,7 +13,7 @@ use crate::state::inherit;
 /// will check its identity before it logs.
 extern "C" fn before_vfork() -> *const c_void {
     unseen::collect_notes();
-    log::set_aside();
+    log::begin_vfork();
     // Releases the mapping of the previous child: the new child may need the place for its own.
     inherit::reclaim_mapping();
     functions::vfork.address().cast()

@@ -22,7 +22,9 @@ use crate::state::unix_peers;
 /// kernels return an error without effect.
 pub(super) const SO_NETNS_COOKIE: c_int = 71;
 
-/// Numbers the flow of a socket that is new to this process, logs it and enters it into the table.
+/// Numbers the flow of a socket that is new to this process, logs the flow, and enters it into the
+/// table of descriptors. `listener` is the flow of the listening socket for an accepted one, or 0.
+/// Returns the entry of `fd`, which says whether the socket is captured.
 pub(crate) fn adopt_socket(
     writer: RecordWriter,
     fd: c_int,
@@ -49,8 +51,8 @@ fn number_flow(
     is_first: bool,
     nature: &SocketNature,
 ) -> DescriptorWord {
-    // Options that are certain from the call that made the socket are not queried: a socket takes
-    // nine such calls otherwise.
+    // Options that are certain from the call that made the socket are not queried: a socket would
+    // take nine such queries otherwise.
     let ask = |option, is_known: bool, known| match is_known {
         true => known,
         false => raw::socket_option::<c_int>(fd, option).unwrap_or(known),
@@ -70,8 +72,10 @@ fn number_flow(
     };
     let protocol = ask(libc::SO_PROTOCOL, nature.has_protocol(), nature.protocol);
     let entry = match (domain, kind) {
-        _ if !is_selected(fd, domain, origin) => DescriptorWord::OTHER,
-        (_, libc::SOCK_DGRAM) if uncaptured::is_ping(domain, protocol) => DescriptorWord::OTHER,
+        _ if !is_selected(fd, domain, origin) => DescriptorWord::UNCAPTURED,
+        (_, libc::SOCK_DGRAM) if uncaptured::is_ping(domain, protocol) => {
+            DescriptorWord::UNCAPTURED
+        }
         (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK, libc::SOCK_STREAM) => {
             let flow = writer.next_flow();
             positions::begin_flow(flow);
@@ -91,13 +95,14 @@ fn number_flow(
             ));
             if kind == libc::SOCK_SEQPACKET { entry.with_end() } else { entry }
         }
-        _ => DescriptorWord::OTHER,
+        _ => DescriptorWord::UNCAPTURED,
     };
-    let entry = if entry.is_other() { entry } else { entry.with_cookie(cookie).in_domain(domain) };
+    let entry =
+        if entry.is_uncaptured() { entry } else { entry.with_cookie(cookie).in_domain(domain) };
     // A socket that was just made has no options set.
-    let may_be_cut =
+    let may_be_split =
         entry.kind() == DescriptorKind::Datagram && (origin == FlowOrigin::Found || !is_first);
-    let entry = if may_be_cut { segments::mark_segmented(fd, entry) } else { entry };
+    let entry = if may_be_split { segments::mark_segmented(fd, entry) } else { entry };
     if origin == FlowOrigin::Found {
         if let Err(other) = table::replace_entry(writer.state(), fd, DescriptorWord::UNKNOWN, entry)
         {
@@ -105,9 +110,9 @@ fn number_flow(
         }
     } else if !table::set_entry(writer.state(), fd, entry) {
         writer.count_lost(lost::DESCRIPTOR);
-        return DescriptorWord::OTHER;
+        return DescriptorWord::UNCAPTURED;
     }
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         uncaptured::log_socket(
             writer,
             fd,
@@ -135,15 +140,15 @@ fn number_flow(
     #[cfg(feature = "injected")]
     if origin == FlowOrigin::Found
         && domain == libc::AF_UNIX
-        && let Some(other) = unix_peers::of(cookie)
+        && let Some(other) = unix_peers::other_end(cookie)
     {
-        writer.record(&encode::other_end(now, entry.flow(), other), now);
+        writer.record(&encode::other_end_record(now, entry.flow(), other), now);
     }
     entry
 }
 
-/// Whether bytes may have gone unseen on a socket of this origin and kind, and the kernel counts
-/// them or reports how many are in transit.
+/// Whether bytes may have gone unseen on a socket of this origin and kind, and the kernel can
+/// report how many: by its byte counts for TCP, or by the queue of a unix socket.
 fn is_to_be_counted(origin: FlowOrigin, domain: c_int, protocol: c_int) -> bool {
     let is_inet = matches!(domain, libc::AF_INET | libc::AF_INET6);
     let is_counted = domain == libc::AF_UNIX || is_inet && protocol == libc::IPPROTO_TCP;
@@ -159,8 +164,8 @@ fn mark_watched(entry: DescriptorWord) -> DescriptorWord {
     if is_watched { entry.as_watched() } else { entry }
 }
 
-/// Whether the user's selection may include a socket that is new here. If its ends are not known
-/// yet, it may.
+/// Whether the user's selection of ports may include a socket that is new to this process. True if
+/// the names of its ends are not known yet.
 fn is_selected(fd: c_int, domain: c_int, origin: FlowOrigin) -> bool {
     if !recording_options().filters_ports() {
         return true;
@@ -182,8 +187,8 @@ fn has_selected_port(local: &RawSocketName, peer: &RawSocketName) -> bool {
         .any(|port| recording_options().selects_port(port))
 }
 
-/// Whether a flow with these ends is selected by the user. The hooks treat others as plain files
-/// from then on.
+/// Whether a flow with these ends has a port that the user selected. If not, its descriptor is
+/// entered as uncaptured, and the hooks treat it like a plain file from then on.
 pub(crate) fn keep_if_selected(
     writer: RecordWriter,
     fd: c_int,
@@ -195,7 +200,7 @@ pub(crate) fn keep_if_selected(
     if !stays {
         // The replacement fails if the descriptor was closed meanwhile; then there is nothing to
         // do.
-        let _ = table::replace_entry(writer.state(), fd, entry, DescriptorWord::OTHER);
+        let _ = table::replace_entry(writer.state(), fd, entry, DescriptorWord::UNCAPTURED);
     }
     stays
 }

@@ -1,4 +1,5 @@
-//! Transfers between a stream and another descriptor, in which the bytes are not visible.
+//! Transfers between a stream and another descriptor (`sendfile`, `splice`), whose bytes never are
+//! in the program's memory.
 
 use core::ffi::c_int;
 
@@ -10,7 +11,7 @@ use crate::descriptors::table::{self, DescriptorKind};
 use crate::log::{self, StreamTransfer};
 use crate::platform::clock;
 
-/// Makes a call that moves bytes between `fd` and another descriptor.
+/// Makes a call that moves bytes between `fd` and another descriptor, and logs it.
 pub(crate) fn log_moved_bytes(
     fd: c_int,
     direction: Direction,

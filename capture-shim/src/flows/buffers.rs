@@ -4,7 +4,7 @@ use core::ptr;
 
 use libc::{cmsghdr, iovec, msghdr, sockaddr};
 
-/// Buffers of the caller, which are read only for checksums, and for snippets if these are wanted.
+/// Buffers of the caller, which are read only for checksums and for the optional data of messages.
 #[derive(Clone, Copy)]
 pub(crate) struct CallBuffers {
     /// First of the buffers.
@@ -71,7 +71,8 @@ impl CallBuffers {
         unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) }
     }
 
-    /// Bytes after the first `skipped` ones, up to the end of their buffer.
+    /// The part of a buffer that begins after the first `skipped` bytes of all buffers; null if
+    /// there are no further bytes.
     ///
     /// # Safety
     /// The buffers' descriptions are readable.
@@ -89,7 +90,7 @@ impl CallBuffers {
         iovec { iov_base: ptr::null_mut(), iov_len: 0 }
     }
 
-    /// Total size of the buffers.
+    /// Total size of the buffers, in bytes.
     ///
     /// # Safety
     /// The buffers' descriptions are readable.

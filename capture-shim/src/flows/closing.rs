@@ -14,8 +14,8 @@ use crate::platform::clock;
 pub(crate) fn forget_descriptor(fd: c_int) {
     match log::log_standing() {
         LogStanding::Writes(writer) => log_closed(writer, fd, table::take_entry(fd)),
-        LogStanding::Silent(_) => _ = table::take_entry(fd),
-        LogStanding::Aside => {}
+        LogStanding::NoLogYet(_) => _ = table::take_entry(fd),
+        LogStanding::Excluded => {}
     }
 }
 

@@ -31,23 +31,24 @@ pub(crate) fn resolve_counted(
     }
 }
 
+/// Resolves an entry that is ambiguous or uncounted, as [`resolve_counted`] does.
 #[cold]
 #[inline(never)]
 fn resolve_counted_slow(fd: c_int, entry: DescriptorWord, direction: Direction) -> DescriptorWord {
     let mut entry = resolve::resolve_entry(fd, entry);
-    // A descriptor that is not a socket must not begin a log.
-    let is_unix = queues::are_looked_at(entry);
+    // A descriptor that is not a socket must not be the reason for which a log is begun.
+    let is_unix = queues::is_sampled(entry);
     if !is_unix && entry.as_counted(direction).is_none() {
         return entry;
     }
     let Some(writer) = log::current_writer() else { return entry };
     if is_unix {
-        return queues::look(writer, fd, entry, direction);
+        return queues::sample_if_due(writer, fd, entry, direction);
     }
     // The entry may change in between, when another thread names or counts it. It has only few
     // possible successors.
-    const CHANGES: usize = 8;
-    for _ in 0..CHANGES {
+    const MAX_CHANGES: usize = 8;
+    for _ in 0..MAX_CHANGES {
         let Some(counted) = entry.as_counted(direction) else { break };
         // The count is logged before another thread continues with a transfer of its own.
         let now = clock::current_ticks();
@@ -87,8 +88,8 @@ pub(crate) fn log_final(fd: c_int, entry: DescriptorWord) {
 #[inline(never)]
 fn log_final_slow(fd: c_int, entry: DescriptorWord) {
     let Some(writer) = log::current_writer() else { return };
-    if queues::are_looked_at(entry) {
-        return queues::look_finally(writer, fd, entry);
+    if queues::is_sampled(entry) {
+        return queues::sample_before_close(writer, fd, entry);
     }
     for direction in [Direction::Send, Direction::Receive] {
         // If nothing was moved, there is nothing to compare.
@@ -100,6 +101,7 @@ fn log_final_slow(fd: c_int, entry: DescriptorWord) {
     }
 }
 
+/// The kernel's count of the bytes of one direction; `None` if it is not known.
 fn kernel_count(fd: c_int, direction: Direction) -> Option<u64> {
     match direction {
         Direction::Send => raw::bytes_sent(fd),
@@ -107,14 +109,16 @@ fn kernel_count(fd: c_int, direction: Direction) -> Option<u64> {
     }
 }
 
+/// Logs the kernel's count of the bytes of one direction: before the first transfer if `begins`,
+/// otherwise before the descriptor is closed.
 fn log_count(
     writer: RecordWriter,
     now: u64,
     entry: DescriptorWord,
     direction: Direction,
-    before: Option<u64>,
+    count: Option<u64>,
     begins: bool,
 ) {
-    let before = before.unwrap_or(NO_POSITION);
-    writer.record(&encode::byte_count_record(now, entry.flow(), direction, before, begins), now);
+    let count = count.unwrap_or(NO_POSITION);
+    writer.record(&encode::byte_count_record(now, entry.flow(), direction, count, begins), now);
 }

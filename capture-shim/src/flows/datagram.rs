@@ -71,8 +71,8 @@ pub(crate) unsafe fn log_sent(
     };
     // SAFETY: as the caller guarantees.
     unsafe {
-        let may_be_cut = !control.is_empty() || entry.is_cut();
-        if !may_be_cut || !log_segmented(fd, entry, buffers, control, &datagram) {
+        let may_be_split = !control.is_empty() || entry.splits_sends();
+        if !may_be_split || !log_segmented(fd, entry, buffers, control, &datagram) {
             datagram.checksum = checksum_of(buffers, bytes);
             log_one(writer, entry, &datagram, buffers, end);
         }
@@ -82,7 +82,8 @@ pub(crate) unsafe fn log_sent(
     }
 }
 
-/// Logs the datagrams into which the kernel has split a send. Returns false if it is only one.
+/// Logs the datagrams into which the kernel has split a send, which `all` describes as a whole.
+/// Returns false, and logs nothing, if there is only one datagram.
 ///
 /// # Safety
 /// As for [`log_sent`].
@@ -97,15 +98,15 @@ unsafe fn log_segmented(
 ) -> bool {
     // SAFETY: as the caller guarantees.
     let size = unsafe { segments::size_sent(fd, entry, control) };
-    let is_cut = size != 0 && all.bytes > size as u64;
-    if is_cut {
+    let is_split = size != 0 && all.bytes > size as u64;
+    if is_split {
         // SAFETY: as the caller guarantees.
         unsafe { log_segments(entry, all, buffers, size, all.ticks + all.duration) };
     }
-    is_cut
+    is_split
 }
 
-/// Logs the datagrams, `size` bytes each, that one call has moved.
+/// Logs the datagrams, `size` bytes each, that one call has moved. `all` describes them as a whole.
 ///
 /// # Safety
 /// `buffers` are readable for the bytes that were moved, as far as they had room for them.

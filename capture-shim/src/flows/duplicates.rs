@@ -33,14 +33,14 @@ pub(crate) fn log_duplicated(old: c_int, new: c_int) {
         LogStanding::Writes(writer) => writer,
         // Making a descriptor is no use of it. At its first use, the kernel will be asked what it
         // is.
-        LogStanding::Silent(_) => {
+        LogStanding::NoLogYet(_) => {
             table::take_entry(new);
             return;
         }
-        LogStanding::Aside => return,
+        LogStanding::Excluded => return,
     };
     let entry = resolve::resolve_entry(old, table::get_entry(old));
-    if table::set_entry(writer.state(), new, entry) && !entry.is_other() {
+    if table::set_entry(writer.state(), new, entry) && !entry.is_uncaptured() {
         remembered_sockets::copy_socket(Some(old), new);
         let now = clock::current_ticks();
         writer.record(&encode::duplicate_record(now, entry.flow(), old, new), now);

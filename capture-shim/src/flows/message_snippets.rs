@@ -1,13 +1,14 @@
 //! Message snippets: the bytes that identify messages (`SOCKCAP_PROTOCOLS`). These are a request
 //! line and a few header lines, HTTP/2 frames other than data, and in other protocols the first
-//! bytes of each turn; never a body.
+//! bytes of each turn (what one side sends until the other side sends); never a body.
 //!
 //! On a connection that a TLS library encrypts, the snippets come from the plain text that the
 //! program exchanges with the library; bytes and times stay those of the socket.
 //!
-//! The bytes themselves decide what is kept, never ports. Each direction of a flow is walked over
-//! after its calls, in the program's own buffers; the extent of a head or a body is remembered from
-//! one transfer to the next. The meaning of the bytes is determined later, from the log.
+//! The bytes themselves decide what is kept (written to the log), never ports. Each direction of a
+//! flow is walked over after its calls, in the program's own buffers. The walk remembers from one
+//! transfer to the next how far a body or a head (first line and header lines) extends. The meaning
+//! of the bytes is determined later, from the log.
 
 mod body_framing;
 mod conversation;
@@ -56,7 +57,8 @@ pub(super) fn create_tables() -> bool {
     followed_flows::create_table() && sessions::create_table()
 }
 
-/// Begins to follow a stream, which may have been `found` in use.
+/// Begins to follow the stream `flow` of the descriptor `fd`. If the stream was `found` in use, the
+/// kernel is asked which directions have had bytes already.
 pub(super) fn begin_following(fd: c_int, flow: u32, found: bool) {
     followed_flows::begin_flow(flow, || match found {
         true => {
@@ -67,7 +69,8 @@ pub(super) fn begin_following(fd: c_int, flow: u32, found: bool) {
     });
 }
 
-/// Locks the direction of a transfer, and notes the transfer's call.
+/// Locks the direction of a transfer, and notes the transfer's call. `None` if another thread has
+/// locked the direction, or another flow has replaced this one.
 #[inline(always)]
 fn take_direction(
     followed: &'static FollowedFlow,
@@ -114,8 +117,8 @@ pub(super) unsafe fn keep_snippets(moved: &WatchedTransfer) {
     }
 }
 
-/// Writes the snippets of a transfer on an encrypted flow, until plain text is known for it, and
-/// notes the transfer for the TLS function that the thread is within.
+/// Handles a transfer on an encrypted flow: writes its snippets until plain text of the flow was
+/// seen, and notes the transfer for the TLS function that the thread is within.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -124,7 +127,7 @@ unsafe fn keep_encrypted(moved: &WatchedTransfer, followed: &'static FollowedFlo
     let conversation = followed.conversation();
     // SAFETY: as the caller guarantees.
     unsafe {
-        if !conversation.is_plain()
+        if !conversation.has_plain_text()
             && let Some(taken) = take_direction(followed, &moved.transfer)
         {
             walk_rest(moved, taken, 0);
@@ -234,7 +237,7 @@ unsafe fn leave_out_body(moved: &WatchedTransfer, mut taken: TakenDirection, fir
     unsafe { continue_walk(moved, taken, count) }
 }
 
-/// Walks over the bytes after the first `count` ones, if there are more.
+/// Walks over the transfer's bytes after the first `count` ones, if there are more.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -264,7 +267,8 @@ fn snippet_header(moved: &WatchedTransfer, run: &SnippetRun) -> SnippetHeader {
     }
 }
 
-/// Writes a run to the log that does not fit into the thread's chunk, or not into one record.
+/// Writes a run to the log by the slow path, since it does not fit into the thread's chunk or into
+/// one record. The run consists of the ranges `pieces` of `first`.
 #[cold]
 #[inline(never)]
 fn keep_slow(moved: &WatchedTransfer, run: &SnippetRun, first: &[u8], pieces: &[Range<usize>]) {
@@ -290,7 +294,7 @@ unsafe fn keep_any(moved: &WatchedTransfer, taken: TakenDirection, count: usize)
     }
 }
 
-/// Walks over the bytes after the first `count` ones.
+/// Walks over the transfer's bytes after the first `count` ones, and writes their snippets.
 ///
 /// # Safety
 /// As for [`keep_snippets`].
@@ -310,7 +314,7 @@ unsafe fn walk_rest(moved: &WatchedTransfer, mut taken: TakenDirection, count: u
     let each = unsafe { moved.buffers.filled_slices(bytes as usize) };
     each.for_each(|bytes| {
         let rest = bytes.get(passed..).unwrap_or(&[]);
-        sink.held = taken.direction_state().unfinished_position();
+        sink.buffered_start = taken.direction_state().unfinished_position();
         taken.direction_state().walk_transfer(rest, at + passed, conversation, &mut sink);
         at += bytes.len();
         passed = 0;
@@ -320,7 +324,7 @@ unsafe fn walk_rest(moved: &WatchedTransfer, mut taken: TakenDirection, count: u
     });
 }
 
-/// Advances past a transfer with bytes that never were in the program's memory.
+/// Advances past a transfer whose bytes never were in the program's memory, as with `sendfile`.
 pub(super) fn pass_transfer(moved: &StreamTransfer) {
     if let Some(mut taken) =
         followed_flows::followed_flow(moved.flow).and_then(|of| take_direction(of, moved))
@@ -350,7 +354,7 @@ pub(super) unsafe fn keep_datagram(
     let length = available.min(MAX_KEPT_TURN_BYTES);
     let mut sink = SnippetWriter::new(writer, direction, flow, ticks, now).for_datagram();
     let (class, cut) = (SnippetClass::Other, length < bytes as usize);
-    let run = SnippetRun { class, offset: 0, held: false, length, continues: false, cut };
+    let run = SnippetRun { class, offset: 0, has_buffered: false, length, continues: false, cut };
     // SAFETY: the first `length` bytes are readable, as the caller guarantees.
     let first = unsafe { buffers.first_slice(length) };
     let first = first.get(..length).unwrap_or(first);

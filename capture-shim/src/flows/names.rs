@@ -1,4 +1,4 @@
-//! Names of a flow's ends, and their records.
+//! Logs the names (addresses) of the two ends of a flow.
 
 use core::ffi::c_int;
 
@@ -19,7 +19,7 @@ pub(crate) struct ConnectCall {
     pub(crate) under_way: bool,
 }
 
-/// Logs the names of the ends of `fd`'s flow.
+/// Logs the names of the ends of `fd`'s flow, if the user's selection includes them.
 pub(crate) fn log_endpoint_names(
     writer: RecordWriter,
     fd: c_int,
@@ -52,7 +52,7 @@ pub(crate) fn log_connected(
     }
 }
 
-/// Logs the name of a socket that its first send has bound.
+/// Logs the own name of a socket to which the kernel gave an address at its first send.
 pub(crate) fn log_bound(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
     log_names(
         writer,

@@ -1,6 +1,6 @@
-//! Bytes moved over descriptors that are not sockets. They matter only if resources are recorded:
-//! then using a file takes time, and a pipe or an eventfd is how one thread hands off work to
-//! another.
+//! Logs reads and writes on descriptors that are not sockets. They matter only if resources are
+//! recorded: then using a file takes time, and a pipe or an eventfd is how one thread hands off
+//! work to another.
 
 use core::ffi::c_int;
 
@@ -10,13 +10,14 @@ use socket_log::encode::{
 };
 
 use crate::c_library::errno;
-use crate::descriptors::table::{self, DescriptorWord, OtherDescriptor};
+use crate::descriptors::table::{self, DescriptorWord, NonSocketKind};
 use crate::log::{self, resources};
 use crate::platform::clock;
 use crate::state::options::RESOURCES;
 
 /// Makes a call that moves bytes over `fd`, which is not a socket, from or to the program's memory.
-/// A single buffer of the program begins at `buffer`; null for several.
+/// The call is logged if resources are recorded. A single buffer of the program begins at `buffer`,
+/// which is null for several.
 #[inline(always)]
 pub(crate) fn log_call(
     fd: c_int,
@@ -25,7 +26,7 @@ pub(crate) fn log_call(
     buffer: *const u8,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    if !RESOURCES || entry.other_kind() == OtherDescriptor::Plain {
+    if !RESOURCES || entry.non_socket_kind() == NonSocketKind::Plain {
         return call();
     }
     let begin = clock::current_ticks();
@@ -35,6 +36,7 @@ pub(crate) fn log_call(
 }
 
 /// Makes a call that moves bytes over `fd`, which is not a socket, from or to another descriptor.
+/// The call is logged if resources are recorded.
 #[inline(always)]
 pub(crate) fn log_kernel_call(
     fd: c_int,
@@ -42,7 +44,7 @@ pub(crate) fn log_kernel_call(
     direction: Direction,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    if !RESOURCES || entry.other_kind() == OtherDescriptor::Plain {
+    if !RESOURCES || entry.non_socket_kind() == NonSocketKind::Plain {
         return call();
     }
     let begin = clock::current_ticks();
@@ -71,9 +73,9 @@ fn write_use(
         return;
     }
     let bytes = result.max(0) as u64;
-    let (what, amount) = match entry.other_kind() {
-        OtherDescriptor::Plain => return,
-        OtherDescriptor::File => {
+    let (what, amount) = match entry.non_socket_kind() {
+        NonSocketKind::Plain => return,
+        NonSocketKind::File => {
             let operation = match direction {
                 Direction::Send => FileOperation::Write,
                 Direction::Receive => FileOperation::Read,
@@ -84,13 +86,13 @@ fn write_use(
                 &FileUse { operation, bytes, duration, failed, moved },
             );
         }
-        OtherDescriptor::Pipe => (HandoffObject::Pipe, u32::try_from(bytes).unwrap_or(u32::MAX)),
-        OtherDescriptor::Eventfd if bytes == 8 && !buffer.is_null() => {
+        NonSocketKind::Pipe => (HandoffObject::Pipe, u32::try_from(bytes).unwrap_or(u32::MAX)),
+        NonSocketKind::Eventfd if bytes == 8 && !buffer.is_null() => {
             // SAFETY: the kernel has just read or written eight bytes here.
             let number = unsafe { buffer.cast::<u64>().read_unaligned() };
             (HandoffObject::Eventfd, u32::try_from(number).unwrap_or(u32::MAX))
         }
-        OtherDescriptor::Eventfd => (HandoffObject::Eventfd, 0),
+        NonSocketKind::Eventfd => (HandoffObject::Eventfd, 0),
     };
     // A call that moves nothing hands off nothing.
     if bytes == 0 {

@@ -24,7 +24,7 @@ use socket_log::encode::Direction;
 
 use self::counts::WordCounts;
 use self::key::WordKey;
-use self::scan::{PIECE, WordScan};
+use self::scan::{PIECE_BYTES, WordScan};
 use self::turn::{StreamTurn, TurnFacts, WordTail};
 use super::{CallBuffers, WatchedTransfer};
 use crate::log::{RecordWriter, StreamTransfer};
@@ -40,7 +40,8 @@ static KEY: InitOnce<WordKey> = InitOnce::new(WordKey::NONE);
 /// Counts of the words of this process.
 static COUNTS: WordCounts = WordCounts::new();
 
-/// Turns of all streams; null if words are not recorded.
+/// State of the current turn of each stream: what one side sends until the other side sends. Null
+/// if words are not recorded.
 static TURNS: AtomicPtr<StreamTurn> = AtomicPtr::new(ptr::null_mut());
 
 /// Prepares the recording of words, if it is wanted. Returns false if memory is lacking. Without a
@@ -62,7 +63,8 @@ pub(super) fn create_tables() -> bool {
     true
 }
 
-/// Turn at the place of `flow`, which another flow may have; `None` if words are not recorded.
+/// State at the place of `flow` in the table, which another flow may have; `None` if words are not
+/// recorded.
 #[inline(always)]
 fn turn_place(flow: u32) -> Option<&'static StreamTurn> {
     let all = TURNS.load(Relaxed);
@@ -85,12 +87,13 @@ pub(super) unsafe fn log_words(moved: &WatchedTransfer) {
     if facts.flow != flow {
         facts = TurnFacts::new(flow, received);
     } else if facts.received != received {
-        (facts.received, facts.tail, facts.looked) = (received, WordTail::NONE, 0);
+        (facts.received, facts.tail, facts.searched) = (received, WordTail::NONE, 0);
     } else if bytes < SMALL_TRANSFER_BYTES {
-        // Many streams have no turns: an end sends one message after another.
-        facts.looked = 0;
+        // Many streams have no turns, since one end sends message after message. There a small
+        // transfer begins a message.
+        facts.searched = 0;
     }
-    let limit = recording_options().words.saturating_sub(facts.looked);
+    let limit = recording_options().words.saturating_sub(facts.searched);
     if facts.encrypted || limit == 0 {
         return;
     }
@@ -101,10 +104,10 @@ pub(super) unsafe fn log_words(moved: &WatchedTransfer) {
         return turn.set_facts(facts);
     }
     let age = COUNTS.count_message(ticks);
-    let letters = facts.vain < TRIES_IN_VAIN || (ticks >> 4) % MAX_VAIN == 0;
-    let mut scan = WordScan::new(KEY.get(), &COUNTS, age, letters);
+    let may_try_letters = facts.vain_messages < TRIES_IN_VAIN || (ticks >> 4) % MAX_VAIN == 0;
+    let mut scan = WordScan::new(KEY.get(), &COUNTS, age, may_try_letters);
     let limit = usize::from(limit).min(bytes as usize);
-    if first.len() >= limit && limit <= PIECE {
+    if first.len() >= limit && limit <= PIECE_BYTES {
         let piece = first.get(..limit).unwrap_or(first);
         facts.tail = scan.search_piece(piece, turn, facts.tail);
     } else {
@@ -114,9 +117,10 @@ pub(super) unsafe fn log_words(moved: &WatchedTransfer) {
     if limit as u64 != bytes {
         facts.tail = WordTail::NONE;
     }
-    facts.looked = facts.looked.saturating_add(limit as u16);
+    facts.searched = facts.searched.saturating_add(limit as u16);
     if scan.tried_letters {
-        facts.vain = if scan.is_vain() { (facts.vain + 1).min(TRIES_IN_VAIN) } else { 0 };
+        facts.vain_messages =
+            if scan.found_nothing() { (facts.vain_messages + 1).min(TRIES_IN_VAIN) } else { 0 };
     }
     turn.set_facts(facts);
     write_words(moved.writer, &scan, direction, flow);
@@ -146,14 +150,14 @@ unsafe fn search_buffers(
     let mut tail = before;
     // SAFETY: as the caller guarantees.
     for slice in unsafe { buffers.filled_slices(limit) } {
-        for piece in slice.chunks(PIECE) {
+        for piece in slice.chunks(PIECE_BYTES) {
             tail = scan.search_piece(piece, turn, tail);
         }
     }
     tail
 }
 
-/// Notes a transfer on a stream with bytes that never were in the program's memory.
+/// Notes a transfer of a stream whose bytes never were in the program's memory.
 pub(super) fn pass_transfer(moved: &StreamTransfer) {
     let Some(turn) = turn_place(moved.flow) else { return };
     let mut facts = turn.facts();
@@ -184,16 +188,16 @@ pub(super) unsafe fn log_datagram_words(
     write_words(writer, &scan, direction, flow);
 }
 
-/// Whether a transfer of `bytes` bytes begins with the head of a TLS record. Libraries often
-/// receive the head alone. Words of encrypted bytes would never be shared.
+/// Whether a transfer of `bytes` bytes begins with the header of a TLS record. Libraries often
+/// receive the header alone. Words of encrypted bytes would be shared with no other message.
 #[inline(always)]
 fn is_encrypted(first: &[u8], bytes: u64) -> bool {
-    const HEAD: u64 = 5;
-    const LARGEST: u16 = (1 << 14) + 256;
+    const HEADER_BYTES: u64 = 5;
+    const LARGEST_RECORD: u16 = (1 << 14) + 256;
     match *first {
         [0x14..=0x17, 3, 0..=4, high, low, ..] => {
             let length = u16::from_be_bytes([high, low]);
-            (1..=LARGEST).contains(&length) && bytes >= HEAD
+            (1..=LARGEST_RECORD).contains(&length) && bytes >= HEADER_BYTES
         }
         _ => false,
     }

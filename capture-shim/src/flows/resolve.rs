@@ -1,4 +1,5 @@
-//! Identifies a descriptor at its first use and if its table entry is ambiguous.
+//! Identifies a descriptor at its first use, and again if its table entry is ambiguous: if its
+//! number may have been closed and reused unseen.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -30,7 +31,7 @@ pub(crate) fn verify_entry(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     if entry == DescriptorWord::UNKNOWN {
         return identify_descriptor(fd);
     }
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         return entry;
     }
     match raw::socket_option(fd, libc::SO_COOKIE) {
@@ -47,28 +48,28 @@ pub(crate) fn verify_entry(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
 #[inline(never)]
 fn identify_descriptor(fd: c_int) -> DescriptorWord {
     if RESOURCES && let Some(entry) = non_sockets::classify_descriptor(fd) {
-        return is_other(fd, entry);
+        return remember_entry(fd, entry);
     }
     let nature = match raw::socket_option::<c_int>(fd, libc::SO_TYPE) {
         Ok(_) => SocketNature::UNKNOWN,
         Err(error) if -error as c_int == libc::EPERM => match remembered_sockets::nature_of(fd) {
             Some(nature) => nature,
-            None => return DescriptorWord::OTHER,
+            None => return DescriptorWord::UNCAPTURED,
         },
         Err(error) => {
             // Only a descriptor that is open and not a socket is worth remembering.
             if -error as c_int == libc::ENOTSOCK {
-                return is_other(fd, DescriptorWord::OTHER);
+                return remember_entry(fd, DescriptorWord::UNCAPTURED);
             }
-            return DescriptorWord::OTHER;
+            return DescriptorWord::UNCAPTURED;
         }
     };
     let Some(writer) = log::current_writer() else {
         count_missed(fd);
-        return DescriptorWord::OTHER;
+        return DescriptorWord::UNCAPTURED;
     };
     let entry = adopt::adopt_socket(writer, fd, FlowOrigin::Found, 0, &nature);
-    if !entry.is_other() {
+    if !entry.is_uncaptured() {
         log_found_names(writer, fd, entry);
     }
     entry
@@ -79,16 +80,16 @@ fn identify_descriptor(fd: c_int) -> DescriptorWord {
 pub(crate) fn identify_non_socket(fd: c_int) -> Option<DescriptorWord> {
     match table::get_entry(fd) {
         DescriptorWord::UNKNOWN => {
-            non_sockets::classify_descriptor(fd).map(|entry| is_other(fd, entry))
+            non_sockets::classify_descriptor(fd).map(|entry| remember_entry(fd, entry))
         }
-        entry if entry.is_other() => Some(entry),
+        entry if entry.is_uncaptured() => Some(entry),
         _ => None,
     }
 }
 
-/// Remembers this entry for `fd`, which is not a socket, or returns the entry that another thread
-/// has set.
-fn is_other(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
+/// Enters `fd`, which is not a socket, into the table. Returns the entry, or the one that another
+/// thread has set meanwhile.
+fn remember_entry(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     let found = log::state_for_table()
         .map(|state| table::replace_entry(state, fd, DescriptorWord::UNKNOWN, entry));
     found.and_then(Result::err).unwrap_or(entry)
@@ -98,7 +99,7 @@ fn is_other(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
 #[cold]
 #[inline(never)]
 fn log_found_names(writer: RecordWriter, fd: c_int, entry: DescriptorWord) {
-    // Returned names would be on the stack once more.
+    // Filled in place: returned names would be on the stack twice.
     let (mut local, mut peer) = (RawSocketName::NONE, RawSocketName::NONE);
     local.ask_local(fd);
     peer.ask_peer(fd);
@@ -124,7 +125,7 @@ fn accepts_connections(fd: c_int) -> bool {
 
 /// Counts a message on `fd` that is not logged because the log could not be started yet.
 pub(crate) fn count_missed(fd: c_int) {
-    if let LogStanding::Silent(state) = log::log_standing()
+    if let LogStanding::NoLogYet(state) = log::log_standing()
         && state.generation.load(Relaxed) == 0
         && raw::socket_option::<c_int>(fd, libc::SO_TYPE).is_ok()
     {

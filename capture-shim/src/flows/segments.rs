@@ -28,7 +28,7 @@ pub(super) unsafe fn size_sent(fd: c_int, entry: DescriptorWord, control: Contro
     // SAFETY: as the caller guarantees.
     match unsafe { control_value(control, UDP_SEGMENT) } {
         Some(size) => size,
-        None if entry.is_cut() => segment_size_option(fd),
+        None if entry.splits_sends() => segment_size_option(fd),
         None => 0,
     }
 }
@@ -43,8 +43,8 @@ pub(crate) unsafe fn size_received(control: ControlData) -> usize {
     if control.is_empty() { 0 } else { unsafe { control_value(control, UDP_GRO).unwrap_or(0) } }
 }
 
-/// Size of datagrams in an item of this type in the control data. The last item counts, as for the
-/// kernel.
+/// Size of datagrams in an item of the type `kind` in the control data; `None` without such an
+/// item. The last item counts, as for the kernel.
 ///
 /// # Safety
 /// `control` is readable.
@@ -73,7 +73,7 @@ fn segment_size_option(fd: c_int) -> usize {
 pub(super) fn mark_segmented(fd: c_int, entry: DescriptorWord) -> DescriptorWord {
     let is_internet = matches!(entry.domain(), libc::AF_INET | libc::AF_INET6);
     if is_internet && !entry.has_end() && segment_size_option(fd) != 0 {
-        entry.with_cut(true)
+        entry.with_split_sends(true)
     } else {
         entry
     }
@@ -81,24 +81,25 @@ pub(super) fn mark_segmented(fd: c_int, entry: DescriptorWord) -> DescriptorWord
 
 /// Notes that the program has set an option of `fd`, which may be the size that its sends are split
 /// into.
-pub(crate) fn option_set(fd: c_int, level: c_int, name: c_int) {
+pub(crate) fn note_option_set(fd: c_int, level: c_int, name: c_int) {
     let entry = table::get_entry(fd);
     if level != libc::SOL_UDP || name != UDP_SEGMENT || entry.kind() != DescriptorKind::Datagram {
         return;
     }
     let Some(state) = log::state_for_table() else { return };
-    let is_cut = segment_size_option(fd) != 0;
+    let splits_sends = segment_size_option(fd) != 0;
     for other in 0..state.descriptors.load(Relaxed) as c_int {
         let entry = table::get_entry(other);
         if entry.flow() == table::get_entry(fd).flow() {
             // The replacement fails if the descriptor was closed meanwhile; then there is nothing
             // to do.
-            let _ = table::replace_entry(state, other, entry, entry.with_cut(is_cut));
+            let _ = table::replace_entry(state, other, entry, entry.with_split_sends(splits_sends));
         }
     }
 }
 
-/// Datagrams of a call: the place of each within its bytes, and its size.
+/// Datagrams of a call that moved `bytes` bytes in datagrams of `size` bytes: the offset of each
+/// datagram and its size.
 pub(super) fn segment_ranges(bytes: usize, size: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..bytes).step_by(size.max(1)).map(move |at| (at, size.min(bytes - at)))
 }

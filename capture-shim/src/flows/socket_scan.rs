@@ -1,4 +1,5 @@
-//! Scan of the process's sockets, while the kernel can still be asked for them.
+//! Scans the process's descriptors for sockets, before the process loses the right to ask the
+//! kernel about them.
 
 use core::ffi::c_int;
 
@@ -15,22 +16,26 @@ fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
     let Some(mut memory) = PathScratch::new() else {
         return (0..REMEMBERED_DESCRIPTORS as c_int).any(with);
     };
-    let piece = memory.zeroed_words::<libc::pollfd>(DESCRIPTORS_POLLED);
+    let polled = memory.zeroed_words::<libc::pollfd>(DESCRIPTORS_POLLED);
     (0..REMEMBERED_DESCRIPTORS as c_int)
         .step_by(DESCRIPTORS_POLLED)
-        .any(|first| any_of(piece, first, &mut with))
+        .any(|first| any_in_range(polled, first, &mut with))
 }
 
-/// Calls `with` for each open descriptor from `first` on, as many as fit into `piece`, until it
+/// Calls `with` for each open descriptor from `first` on, as many as fit into `polled`, until it
 /// returns true. Returns whether it did.
-fn any_of(piece: &mut [libc::pollfd], first: c_int, mut with: impl FnMut(c_int) -> bool) -> bool {
-    for (fd, polled) in (first..).zip(piece.iter_mut()) {
-        *polled = libc::pollfd { fd, events: 0, revents: 0 };
+fn any_in_range(
+    polled: &mut [libc::pollfd],
+    first: c_int,
+    mut with: impl FnMut(c_int) -> bool,
+) -> bool {
+    for (fd, entry) in (first..).zip(polled.iter_mut()) {
+        *entry = libc::pollfd { fd, events: 0, revents: 0 };
     }
     // A single call of `poll`: asking for each descriptor whether it is open would take many calls.
-    let is_polled = raw::poll_descriptors(piece);
-    let is_open = |polled: &&libc::pollfd| !is_polled || polled.revents & libc::POLLNVAL == 0;
-    piece.iter().filter(is_open).any(|polled| with(polled.fd))
+    let is_polled = raw::poll_descriptors(polled);
+    let is_open = |entry: &&libc::pollfd| !is_polled || entry.revents & libc::POLLNVAL == 0;
+    polled.iter().filter(is_open).any(|entry| with(entry.fd))
 }
 
 /// Whether the process has a socket of a captured kind.
@@ -38,18 +43,18 @@ pub(crate) fn any_socket() -> bool {
     any_open(is_socket)
 }
 
-/// Whether the lowest descriptors have a socket of a captured kind, which takes a tenth of the
-/// time.
+/// Whether one of the lowest descriptors is a socket of a captured kind. This takes a tenth of the
+/// time of [`any_socket`].
 pub(crate) fn any_low_socket() -> bool {
-    let mut piece = [libc::pollfd { fd: 0, events: 0, revents: 0 }; SURVEYED_DESCRIPTORS as usize];
-    any_of(&mut piece, 0, is_socket)
+    let mut polled = [libc::pollfd { fd: 0, events: 0, revents: 0 }; SURVEYED_DESCRIPTORS as usize];
+    any_in_range(&mut polled, 0, is_socket)
 }
 
 /// Whether `fd` is a socket of a captured kind. For a descriptor that was used, the table has the
 /// answer.
 fn is_socket(fd: c_int) -> bool {
     let entry = table::get_entry(fd);
-    !entry.is_other()
+    !entry.is_uncaptured()
         && (entry.flow() != 0
             || raw::socket_option::<c_int>(fd, libc::SO_DOMAIN).is_ok_and(table::is_captured))
 }

@@ -18,8 +18,8 @@ use crate::descriptors::table::{self, DescriptorKind, DescriptorWord};
 use crate::log::{self, RecordWriter, StreamTransfer};
 use crate::platform::clock;
 
-/// Makes a send on `fd`, which may be a socket of any type, another kind of descriptor, or unknown
-/// yet. `call` is the program's own call.
+/// Makes a send from one buffer on `fd`, which may be a socket of any type, another kind of
+/// descriptor, or unknown yet. `call` is the program's own call, whose result is returned.
 ///
 /// # Safety
 /// `buffer` points to the `size` bytes that `call` sends.
@@ -32,7 +32,7 @@ pub(crate) unsafe fn send_bytes(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = table::get_entry(fd);
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         return non_socket_io::log_call(fd, entry, Direction::Send, buffer, call);
     }
     let buffer = iovec { iov_base: buffer.cast_mut().cast(), iov_len: size };
@@ -55,13 +55,14 @@ pub(crate) unsafe fn send_vector(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = table::get_entry(fd);
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         return non_socket_io::log_call(fd, entry, Direction::Send, ptr::null(), call);
     }
     // SAFETY: as the caller guarantees.
     unsafe { send_on_socket(fd, entry, ptr::null(), what, call) }
 }
 
+/// Makes a send on `fd`, which probably is a socket, with the entry `entry`, and logs it.
 ///
 /// # Safety
 /// `what` returns what `call` sends; a single buffer begins at `single`, which is null for several.
@@ -74,7 +75,7 @@ unsafe fn send_on_socket(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = counts::resolve_counted(fd, entry, Direction::Send);
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         return non_socket_io::log_call(fd, entry, Direction::Send, single, call);
     }
     let begin = clock::current_ticks();
@@ -143,7 +144,7 @@ pub(crate) unsafe fn receive_bytes(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = table::get_entry(fd);
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         return non_socket_io::log_call(fd, entry, Direction::Receive, buffer, call);
     }
     let buffer = iovec { iov_base: buffer.cast(), iov_len: size };
@@ -165,13 +166,14 @@ pub(crate) unsafe fn receive_vector(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = table::get_entry(fd);
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         return non_socket_io::log_call(fd, entry, Direction::Receive, ptr::null(), call);
     }
     // SAFETY: as the caller guarantees.
     unsafe { receive_on_socket(fd, entry, ptr::null(), buffers, call) }
 }
 
+/// Makes a receive on `fd`, which probably is a socket, with the entry `entry`, and logs it.
 ///
 /// # Safety
 /// `buffers` are where `call` receives; a single one begins at `single`, which is null for several.
@@ -184,7 +186,7 @@ unsafe fn receive_on_socket(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = counts::resolve_counted(fd, entry, Direction::Receive);
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         return non_socket_io::log_call(fd, entry, Direction::Receive, single, call);
     }
     let begin = clock::current_ticks();
@@ -248,7 +250,7 @@ pub(crate) unsafe fn log_received(
     }
 }
 
-/// Logs a call that failed, unless it failed only because it has to be repeated.
+/// Logs that a call failed, unless the program only has to repeat the call.
 #[cold]
 #[inline(never)]
 pub(crate) fn log_failure(

@@ -1,5 +1,6 @@
-//! Records of what is not captured: sockets of other kinds, and `io_uring`. Only their existence is
-//! recorded, and costs nothing more: the descriptor is treated like a file from then on.
+//! Records that a process uses something that is not captured: sockets of other kinds, and
+//! `io_uring`. Nothing else is recorded of them: the descriptor is treated like a file from then
+//! on.
 
 use core::ffi::c_int;
 
@@ -24,16 +25,16 @@ pub(crate) fn is_ping(domain: c_int, protocol: c_int) -> bool {
 
 /// Notes that `fd` is a new socket of a family that is not captured.
 pub(crate) fn note_new_socket(fd: c_int, nature: &SocketNature) {
-    is_other(fd);
+    mark_uncaptured(fd);
     if let Some(writer) = log::current_writer() {
         log_socket(writer, fd, nature);
     }
 }
 
-/// Notes that `fd` is new and of no captured kind.
-fn is_other(fd: c_int) {
+/// Enters `fd`, which is new and of no captured kind, into the table.
+fn mark_uncaptured(fd: c_int) {
     if let Some(state) = log::state_for_table() {
-        table::set_entry(state, fd, DescriptorWord::OTHER);
+        table::set_entry(state, fd, DescriptorWord::UNCAPTURED);
     }
 }
 
@@ -64,15 +65,15 @@ fn write_record(writer: RecordWriter, what: UncapturedEvent, fd: c_int, nature: 
     writer.record(&encode::uncaptured_record(now, what, fd as u32, socket), now);
 }
 
-/// Logs that the process has set up the ring `fd`.
+/// Logs that the process has set up the `io_uring` ring `fd`.
 pub(crate) fn log_ring(fd: c_int) {
-    is_other(fd);
+    mark_uncaptured(fd);
     if let Some(writer) = log::current_writer() {
         write_record(writer, UncapturedEvent::Ring, fd, &SocketNature::UNKNOWN);
     }
 }
 
-/// Whether `fd` is a ring.
+/// Whether `fd` is an `io_uring` ring.
 pub(crate) fn is_ring(fd: c_int) -> bool {
     let mut path: BoundedText<40> = BoundedText::new();
     path.push(b"/proc/self/fd/").push_number(fd as u64);

@@ -22,14 +22,14 @@ use crate::state;
 use crate::state::options::recording_options;
 use crate::tuning::FINGERPRINTED_FLOWS;
 
-/// Value of a direction with a fingerprint that is finished or impossible.
+/// Value in [`FINGERPRINTS`] of a direction whose fingerprint is logged or cannot be made.
 const DONE: u64 = u32::MAX as u64;
 
-/// Fingerprint of each flow and direction: the number of bytes so far in the low half, their
-/// checksum in the high one.
+/// Fingerprint of each flow and direction: the checksum of its first bytes in the high half, the
+/// number of these bytes so far in the low half.
 static FINGERPRINTS: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the memory for the options of streams. Returns false if memory is lacking.
+/// Maps the memory for the optional data of flows. Returns false if memory is lacking.
 pub(crate) fn create_watches() -> bool {
     if recording_options().fingerprint > 0 {
         let Some(memory) =
@@ -42,7 +42,7 @@ pub(crate) fn create_watches() -> bool {
     message_snippets::create_tables() && rare_words::create_tables()
 }
 
-/// Fingerprint of a direction of `flow`; `None` if there are no fingerprints.
+/// Value in [`FINGERPRINTS`] of a direction of `flow`; `None` if fingerprints are not recorded.
 fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
     let all = FINGERPRINTS.load(Relaxed);
     if all.is_null() {
@@ -53,8 +53,8 @@ fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64>
     Some(if direction == Direction::Send { send } else { receive })
 }
 
-/// Begins to watch a stream. Its first bytes are unknown if it was `found` in use, unless there
-/// were none.
+/// Begins to watch a stream. If the stream was `found` in use, its first bytes are unknown, and no
+/// fingerprint is made, unless the kernel says that there were none.
 pub(crate) fn begin_watch(fd: c_int, flow: u32, found: bool) {
     message_snippets::begin_following(fd, flow, found);
     if recording_options().fingerprint == 0 {
@@ -68,7 +68,8 @@ pub(crate) fn begin_watch(fd: c_int, flow: u32, found: bool) {
     }
 }
 
-/// Writes a transfer of a watched stream, and the optional data about it. It has no stack frame.
+/// Writes a transfer of a watched stream, and the optional data about the transfer. Inlined: the
+/// called functions have stack frames of their own.
 ///
 /// # Safety
 /// The buffers are readable as far as the transfer has bytes.
@@ -119,8 +120,8 @@ unsafe fn log_moved_with_heads(moved: &WatchedTransfer) {
     unsafe { message_snippets::keep_snippets(moved) };
 }
 
-/// Writes a transfer with its position, rare words, fingerprint, CPU time and snippets, as far as
-/// wanted.
+/// Writes a transfer with those of its position, rare words, fingerprint, CPU time and snippets
+/// that are recorded.
 ///
 /// # Safety
 /// As for [`log_moved`].
@@ -135,11 +136,11 @@ unsafe fn log_moved_all(moved: &WatchedTransfer) {
     unsafe { log_snippets_only(moved) };
 }
 
-/// Writes a transfer with its position, as far as wanted, in a stack frame of its own.
+/// Writes a transfer, with its position if positions are recorded, in a stack frame of its own.
 #[inline(never)]
 fn write_positioned_transfer(moved: &WatchedTransfer) {
     let WatchedTransfer { writer, ref transfer, now, .. } = *moved;
-    // In a flight recorder, chunks change at a position; then words may be lost.
+    // In a flight recorder, a record with a position may begin a new chunk; then words may be lost.
     let _full_chunk = (!recording_options().keeps_newest).then(|| writer.make_room_for_words(now));
     positions::write_transfer(writer, transfer, now);
 }
@@ -170,8 +171,8 @@ unsafe fn log_snippets_only(moved: &WatchedTransfer) {
     unsafe { message_snippets::keep_snippets(moved) };
 }
 
-/// Writes a transfer of a watched stream with bytes that never were in the program's memory: from
-/// here on the direction's checksum cannot be made.
+/// Writes a transfer of a watched stream whose bytes never were in the program's memory. The
+/// direction's fingerprint ends before it.
 #[cold]
 #[inline(never)]
 pub(crate) fn log_moved_without_buffers(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
@@ -204,7 +205,8 @@ pub(crate) unsafe fn log_datagram(
     unsafe { message_snippets::keep_datagram(writer, moved, buffers, now) };
 }
 
-/// Logs the fingerprints of a flow with a closed descriptor: there may be no more bytes.
+/// Logs the unfinished fingerprints of a flow when a descriptor of it is closed, since there may be
+/// no more bytes.
 #[cold]
 #[inline(never)]
 pub(crate) fn log_closed(writer: RecordWriter, entry: DescriptorWord, now: u64) {
@@ -215,7 +217,7 @@ pub(crate) fn log_closed(writer: RecordWriter, entry: DescriptorWord, now: u64) 
     }
 }
 
-/// Logs the CPU time of the calling thread.
+/// Logs the CPU time of the calling thread, if it is recorded.
 #[inline(never)]
 fn log_cpu_time(writer: RecordWriter, now: u64) {
     if recording_options().cpu
@@ -225,6 +227,9 @@ fn log_cpu_time(writer: RecordWriter, now: u64) {
     }
 }
 
+/// Adds the bytes of a transfer to the fingerprint of its direction, and logs the fingerprint when
+/// it has as many bytes as the user asked for.
+///
 /// # Safety
 /// The buffers are readable for `bytes` bytes, or up to their end.
 unsafe fn update_fingerprint(
@@ -255,7 +260,8 @@ unsafe fn update_fingerprint(
         rest -= length;
     }
     let after = u64::from(hasher.finalize()) << 32 | u64::from(before as u32 + taken as u32);
-    // Two concurrent threads on one direction of a stream: the order of their bytes is unknown.
+    // The exchange fails if two threads use one direction at the same time: then the order of their
+    // bytes is unknown.
     let is_whole = taken == wanted;
     let kept =
         place.compare_exchange(before, if is_whole { DONE } else { after }, Relaxed, Relaxed);
@@ -266,11 +272,11 @@ unsafe fn update_fingerprint(
     }
 }
 
-/// Writes the record of a fingerprint, unless it is done or there are no bytes.
-fn log_fingerprint(writer: RecordWriter, flow: u32, direction: Direction, place: u64, now: u64) {
-    if place != DONE && place != 0 {
+/// Writes the record of a fingerprint, unless `value` is [`DONE`] or there were no bytes.
+fn log_fingerprint(writer: RecordWriter, flow: u32, direction: Direction, value: u64, now: u64) {
+    if value != DONE && value != 0 {
         let record =
-            encode::fingerprint_record(now, flow, direction, place as u32, (place >> 32) as u32);
+            encode::fingerprint_record(now, flow, direction, value as u32, (value >> 32) as u32);
         writer.record(&record, now);
     }
 }

@@ -1,4 +1,4 @@
-//! Transfer of a watched stream, from which the optional data are made.
+//! Transfer of a watched stream: a stream with more recorded data than its messages.
 
 use super::CallBuffers;
 use crate::log::{RecordWriter, StreamTransfer};

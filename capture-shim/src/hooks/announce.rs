@@ -9,9 +9,10 @@
 //! socket. Such a process keeps another socket of the recorder ([`crate::log::keep`]), and passes
 //! one end of a socket pair over it, which the recorder treats as a connection.
 //!
-//! A `vfork` child may announce as well: nothing is written but its own stack. A thread in which
-//! libc makes the child and executes the program (`posix_spawn`) announces the child instead: the
-//! recorder then follows the next child that the thread makes by `vfork`.
+//! A `vfork` child may announce as well, since an announcement writes to no memory but the stack of
+//! the child. A thread in which libc makes the child and executes the program (`posix_spawn`)
+//! announces the child instead: the recorder then follows the next child that the thread makes by
+//! `vfork`.
 
 use crate::log::keep;
 use crate::platform::identity;
@@ -24,7 +25,7 @@ const TRACED: u8 = b'1';
 /// Message of a thread that continues, since the program could not be executed.
 const FAILED: u8 = b'x';
 
-/// The thread that will execute the program; the beginning of an announcement.
+/// Which thread will execute the program. Its value is the first word of the announcement.
 #[derive(Clone, Copy)]
 pub(crate) enum AnnouncedExecutor {
     /// The thread that announces it.
@@ -53,13 +54,13 @@ pub(crate) fn recorder_socket() -> Option<&'static [u8]> {
 }
 
 /// Whether a recorder injects the library into programs that cannot load it because they run in
-/// another root directory; `refused` is the error, or 0.
-pub(crate) fn is_far(refused: core::ffi::c_int) -> bool {
+/// another root directory. `refused` is the error for which they cannot open the library, or 0.
+pub(crate) fn is_injected_in_other_root(refused: core::ffi::c_int) -> bool {
     refused != 0 && keep::kept_recorder().is_some()
 }
 
-/// Announces that the program at `path` is about to be executed. `None` if no recorder will inject
-/// the library.
+/// Announces that the program at `path` is about to be executed, and waits for the recorder's
+/// answer. Returns `None` if no recorder will inject the library.
 pub(crate) fn announce_exec(
     executor: AnnouncedExecutor,
     path: &[u8],

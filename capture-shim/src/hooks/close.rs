@@ -21,7 +21,7 @@ pub(crate) unsafe fn shutdown(real: types::shutdown, fd: c_int, how: c_int) -> c
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, how) };
     if result == 0
-        && !entry.is_other()
+        && !entry.is_uncaptured()
         && let Some(writer) = log::current_writer()
     {
         writer.record(&encode::shutdown_record(now, entry.flow(), how), now);
@@ -37,7 +37,8 @@ pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
         errno::set_errno(libc::EBADF);
         return -1;
     }
-    // The count precedes the call: afterwards, another thread may already have the number.
+    // The stream's bytes are counted before the call: after it, another thread may already have
+    // opened the same descriptor number.
     counts::log_final_and_forget(fd);
     // SAFETY: the program's own call.
     unsafe { real(fd) }
@@ -66,7 +67,8 @@ pub(crate) unsafe fn close_range(
 /// As for `closefrom`.
 pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
     let first = first.max(0);
-    // The numbers after the last one that is kept, as libc closes them.
+    // Libc closes the last range, from the last descriptor of the library's own to the largest
+    // number; the ranges before it are closed by the kernel's own call.
     let close = |from: c_uint, to: c_uint| {
         if to == c_uint::MAX {
             // SAFETY: the program's own call.
@@ -81,7 +83,8 @@ pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
     forget_range(first as c_uint, c_uint::MAX);
 }
 
-/// Logs the last counts of all descriptors from `first` to `last`, which are about to be closed.
+/// Logs the last byte counts of all streams with descriptors from `first` to `last`, which are
+/// about to be closed.
 fn count_range(first: c_uint, last: c_uint) {
     let LogStanding::Writes(writer) = log::log_standing() else { return };
     for fd in known_descriptors(writer.state(), first, last) {
@@ -103,8 +106,8 @@ fn known_descriptors(
 fn forget_range(first: c_uint, last: c_uint) {
     let (state, writer) = match log::log_standing() {
         LogStanding::Writes(writer) => (writer.state(), Some(writer)),
-        LogStanding::Silent(state) => (state, None),
-        LogStanding::Aside => return,
+        LogStanding::NoLogYet(state) => (state, None),
+        LogStanding::Excluded => return,
     };
     for fd in known_descriptors(state, first, last) {
         let entry = table::take_entry(fd);

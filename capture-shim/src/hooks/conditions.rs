@@ -8,6 +8,8 @@ use socket_log::encode::HandoffObject::Condition;
 use super::hand_offs::{log_signal, log_wait};
 use crate::c_library::types;
 
+/// Wakes one waiting thread, and logs the signal.
+///
 /// # Safety
 /// As for `pthread_cond_signal`.
 pub(crate) unsafe fn signal(real: types::pthread_cond_signal, condition: *mut c_void) -> c_int {
@@ -15,6 +17,8 @@ pub(crate) unsafe fn signal(real: types::pthread_cond_signal, condition: *mut c_
     log_signal(Condition, condition, false, || unsafe { real(condition) })
 }
 
+/// Wakes all waiting threads, and logs the signal.
+///
 /// # Safety
 /// As for `pthread_cond_broadcast`.
 pub(crate) unsafe fn broadcast(
@@ -25,6 +29,8 @@ pub(crate) unsafe fn broadcast(
     log_signal(Condition, condition, true, || unsafe { real(condition) })
 }
 
+/// Waits for a signal, and logs the wait.
+///
 /// # Safety
 /// As for `pthread_cond_wait`.
 pub(crate) unsafe fn wait(
@@ -36,6 +42,8 @@ pub(crate) unsafe fn wait(
     log_wait(Condition, condition, || unsafe { real(condition, mutex) })
 }
 
+/// Waits for a signal with a deadline, and logs the wait.
+///
 /// # Safety
 /// As for `pthread_cond_timedwait`.
 pub(crate) unsafe fn timedwait(
@@ -48,6 +56,8 @@ pub(crate) unsafe fn timedwait(
     log_wait(Condition, condition, || unsafe { real(condition, mutex, until) })
 }
 
+/// Waits for a signal with a deadline of any clock, and logs the wait.
+///
 /// # Safety
 /// As for `pthread_cond_clockwait`.
 pub(crate) unsafe fn clockwait(

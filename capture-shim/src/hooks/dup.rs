@@ -36,6 +36,7 @@ pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_in
     result
 }
 
+/// Makes any `fcntl`, and logs the duplicate that `F_DUPFD` makes.
 ///
 /// # Safety
 /// As for `fcntl`. On all Linux architectures, a missing third argument is any value, and a present
@@ -55,7 +56,7 @@ pub(crate) unsafe fn fcntl(
 }
 
 /// Frees the number `fd`, which the program wants for a duplicate of `old`: a descriptor of the
-/// library's own with this number is moved, and a stream is counted for the last time.
+/// library's own with this number is moved, and the last byte counts of a stream are logged.
 fn free_descriptor(old: c_int, fd: c_int) {
     // A `vfork` child has its own descriptors, but its parent's table of kept descriptors.
     if keep::is_kept(fd) && log::state_for_table().is_some() {

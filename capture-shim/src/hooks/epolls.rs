@@ -1,8 +1,8 @@
 //! Eventfds that were added to an `epoll` with `EPOLLET`, which reports writes to them without any
 //! later read. Each event loop that other threads wake has such an eventfd.
 //!
-//! `epoll` reports a descriptor as a number of the program's choice, so a table maps this number to
-//! the eventfd.
+//! `epoll` reports a descriptor as a number of the program's choice (`epoll_event.data`), so a
+//! table maps this number to the eventfd.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -12,7 +12,7 @@ use libc::epoll_event;
 use socket_log::encode::{HandoffObject, WakeRecord};
 
 use crate::c_library::types;
-use crate::descriptors::table::OtherDescriptor;
+use crate::descriptors::table::NonSocketKind;
 use crate::flows::resolve;
 use crate::log::{self, resources};
 use crate::platform::clock;
@@ -23,7 +23,9 @@ struct WatchedEventfd {
     /// Descriptor of the epoll plus one; 0 if the slot is free, -1 if it is about to be filled.
     epoll: AtomicI32,
     fd: AtomicI32,
+    /// Number by which the epoll reports the eventfd.
     number: AtomicU64,
+    /// Id of the eventfd in the log.
     object: AtomicU32,
 }
 
@@ -37,14 +39,17 @@ static WATCHED: [WatchedEventfd; MAX_WATCHED_EVENTFDS] = [const {
     }
 }; MAX_WATCHED_EVENTFDS];
 
-/// Number of slots, from the first on, that were ever taken.
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
+/// Index of the last slot that was ever used, plus one.
+static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Slots that were ever taken.
+/// Slots that were ever used; some are free again.
 fn used_slots() -> impl Iterator<Item = &'static WatchedEventfd> {
-    WATCHED.iter().take(TAKEN.load(Acquire))
+    WATCHED.iter().take(USED.load(Acquire))
 }
 
+/// Adds, changes or removes a descriptor of an epoll, and keeps the table of watched eventfds
+/// right.
+///
 /// # Safety
 /// As for `epoll_ctl`.
 pub(crate) unsafe fn control(
@@ -66,10 +71,10 @@ pub(crate) unsafe fn control(
     result
 }
 
-/// Frees the slots of `epoll` for which `meant` returns true.
-fn forget_matching(meant: impl Fn(&WatchedEventfd) -> bool, epoll: c_int) {
+/// Frees the slots of `epoll` for which `matches` returns true.
+fn forget_matching(matches: impl Fn(&WatchedEventfd) -> bool, epoll: c_int) {
     for other in used_slots() {
-        if other.epoll.load(Acquire) == epoll + 1 && meant(other) {
+        if other.epoll.load(Acquire) == epoll + 1 && matches(other) {
             other.epoll.store(0, Release);
         }
     }
@@ -79,11 +84,12 @@ fn forget_matching(meant: impl Fn(&WatchedEventfd) -> bool, epoll: c_int) {
 /// not an eventfd.
 fn watch_eventfd(epoll: c_int, fd: c_int, event: epoll_event) {
     let number = event.u64;
-    // Another descriptor of that number was closed, which removed it from the epoll.
+    // If another eventfd was reported as this number, it was closed, which removed it from the
+    // epoll.
     forget_matching(|other| other.number.load(Relaxed) == number, epoll);
     let wanted = (libc::EPOLLIN | libc::EPOLLET) as u32;
     let Some(entry) = resolve::identify_non_socket(fd)
-        .filter(|entry| entry.other_kind() == OtherDescriptor::Eventfd)
+        .filter(|entry| entry.non_socket_kind() == NonSocketKind::Eventfd)
     else {
         return;
     };
@@ -95,17 +101,18 @@ fn watch_eventfd(epoll: c_int, fd: c_int, event: epoll_event) {
         slot.number.store(number, Relaxed);
         slot.object.store(entry.object_id(), Relaxed);
         slot.epoll.store(epoll + 1, Release);
-        TAKEN.fetch_max(index + 1, AcqRel);
+        USED.fetch_max(index + 1, AcqRel);
     }
 }
 
-/// Logs the eventfds reported by a wait of `epoll`. The wait's own record contains its duration.
+/// Logs the eventfds that a wait of `epoll` reported as wakes of no duration: the wait's own record
+/// contains its duration.
 ///
 /// # Safety
 /// `events` points to the `count` events that the kernel reported.
 #[inline]
 pub(super) unsafe fn log_ready_eventfds(epoll: c_int, events: *const epoll_event, count: c_int) {
-    if TAKEN.load(Relaxed) == 0 {
+    if USED.load(Relaxed) == 0 {
         return;
     }
     let end = clock::current_ticks();

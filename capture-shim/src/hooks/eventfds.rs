@@ -10,11 +10,13 @@ use crate::flows::{CallerAddress, transfer};
 /// Size of an eventfd's value, in bytes.
 const SIZE: usize = size_of::<u64>();
 
-/// Number of bytes moved by a call that returned `result`.
+/// Number of bytes moved by a call that returned `result`; -1 if it failed.
 fn moved_bytes(result: c_int) -> ssize_t {
     if result == 0 { SIZE as ssize_t } else { -1 }
 }
 
+/// Reads an eventfd's value, and logs it as a read of as many bytes.
+///
 /// # Safety
 /// As for `eventfd_read`.
 pub(crate) unsafe fn read(real: types::eventfd_read, fd: c_int, number: *mut u64) -> c_int {
@@ -25,6 +27,8 @@ pub(crate) unsafe fn read(real: types::eventfd_read, fd: c_int, number: *mut u64
     if moved < 0 { -1 } else { 0 }
 }
 
+/// Adds to an eventfd's value, and logs it as a write of as many bytes.
+///
 /// # Safety
 /// As for `eventfd_write`.
 pub(crate) unsafe fn write(real: types::eventfd_write, fd: c_int, number: u64) -> c_int {

@@ -26,6 +26,8 @@ fn log_sync(call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
+/// Flushes a file, or its file system, and logs it.
+///
 /// # Safety
 /// As for `fsync`, `fdatasync` or `syncfs`.
 pub(crate) unsafe fn sync(real: types::fsync, fd: c_int) -> c_int {
@@ -33,6 +35,8 @@ pub(crate) unsafe fn sync(real: types::fsync, fd: c_int) -> c_int {
     log_sync(|| unsafe { real(fd) })
 }
 
+/// Flushes a part of a file, and logs it.
+///
 /// # Safety
 /// As for `sync_file_range`.
 pub(crate) unsafe fn sync_range(
@@ -46,6 +50,8 @@ pub(crate) unsafe fn sync_range(
     log_sync(|| unsafe { real(fd, offset, length, flags) })
 }
 
+/// Flushes mapped pages of a file, and logs it.
+///
 /// # Safety
 /// As for `msync`.
 pub(crate) unsafe fn msync(

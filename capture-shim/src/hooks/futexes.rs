@@ -10,7 +10,8 @@ use crate::c_library::errno;
 use crate::log::resources;
 use crate::platform::clock;
 
-/// Makes the program's system call `futex` and logs it. `words` are its first arguments.
+/// Makes the program's system call `futex` and logs it, if it waits or wakes. `words` are its first
+/// arguments: address, operation and value.
 #[inline(always)]
 pub(crate) fn by_number(words: [c_long; 3], call: impl FnOnce() -> c_long) -> c_long {
     let [address, operation, value] = words;

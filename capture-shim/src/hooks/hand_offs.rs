@@ -1,4 +1,5 @@
-//! Hand-offs between threads: signals and waits for them, whatever the object is.
+//! Hand-offs between threads: one signals an object (a condition, a semaphore), and another, which
+//! waits for the object, wakes.
 //!
 //! Nothing is tried or queried here that the program's own call would not do: a semaphore's wait
 //! that does not block is recorded as a wait of no time, and a thread that is cancelled in a wait
@@ -12,7 +13,8 @@ use crate::c_library::errno;
 use crate::log::resources;
 use crate::platform::clock;
 
-/// Makes a call that signals, and logs the signal unless the call fails.
+/// Makes a call that signals `object`, and logs the signal unless the call fails. `all` is whether
+/// it wakes every waiting thread.
 #[inline(always)]
 pub(super) fn log_signal(
     what: HandoffObject,
@@ -30,7 +32,8 @@ pub(super) fn log_signal(
     result
 }
 
-/// Makes a call that waits and returns the number of an error, 0 for none.
+/// Makes a call that waits for `object` and returns the number of an error, 0 for none. Logs the
+/// wait.
 #[inline(always)]
 pub(super) fn log_wait(
     what: HandoffObject,
@@ -43,7 +46,7 @@ pub(super) fn log_wait(
     result
 }
 
-/// Makes a call that waits, with its error in `errno`.
+/// Makes a call that waits for `object` and leaves its error in `errno`. Logs the wait.
 #[inline(always)]
 pub(super) fn log_wait_with_errno(
     what: HandoffObject,

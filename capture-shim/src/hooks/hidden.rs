@@ -38,7 +38,8 @@ impl<T> HiddenResult for *mut T {
     }
 }
 
-/// Makes the program's call of the function `api` and logs it.
+/// Makes the program's call of the function `api`, which is about no known flow, and logs it with
+/// its duration.
 pub(crate) fn timed<R: HiddenResult>(api: Api, call: impl FnOnce() -> R) -> R {
     on_flow(api, 0, call)
 }
@@ -71,7 +72,8 @@ pub(crate) unsafe fn getaddrinfo(
     if needs_no_lookup(host) { call() } else { timed(Api::GetAddrInfo, call) }
 }
 
-/// Makes the program's call, which is about `flow`, and logs it.
+/// Makes the program's call of the function `api`, which is about `flow` (0 if about none), and
+/// logs it with its duration.
 pub(crate) fn on_flow<R: HiddenResult>(api: Api, flow: u32, call: impl FnOnce() -> R) -> R {
     let begin = clock::current_ticks();
     let result = call();

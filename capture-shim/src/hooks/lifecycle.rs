@@ -1,4 +1,5 @@
-//! Lifecycle of a flow up to its end: made, named, connected, accepted.
+//! Lifecycle of a flow (a socket as this process sees it) up to its end: made, named, connected,
+//! accepted.
 
 use core::ffi::{c_int, c_void};
 
@@ -54,7 +55,7 @@ pub(crate) unsafe fn socketpair(
         let both = unsafe { [*fds, *fds.add(1)] };
         let [first, second] =
             both.map(|fd| adopt::adopt_socket(writer, fd, FlowOrigin::Pair, 0, &nature));
-        if !first.is_other() && !second.is_other() {
+        if !first.is_uncaptured() && !second.is_uncaptured() {
             let now = clock::current_ticks();
             writer.record(&encode::socket_pair_record(now, first.flow(), second.flow()), now);
         }
@@ -70,6 +71,7 @@ pub(crate) unsafe fn bind(
     address: *const sockaddr,
     length: socklen_t,
 ) -> c_int {
+    // A new socket is no longer known to be unbound, see `connect`.
     thread::current_thread().recent.note_used();
     let entry = resolve::verify_entry(fd, table::get_entry(fd));
     // SAFETY: the program's own call.
@@ -107,14 +109,14 @@ pub(crate) unsafe fn setsockopt(
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, level, option, value, length) };
     if result == 0 {
-        segments::option_set(fd, level, option);
+        segments::note_option_set(fd, level, option);
     }
     result
 }
 
-/// Logs the name of this end of a socket.
+/// Logs the local name of a socket, after a call in this `role`.
 fn log_local_name(fd: c_int, entry: DescriptorWord, role: FlowRole) {
-    if !entry.is_other()
+    if !entry.is_uncaptured()
         && let Some(writer) = log::current_writer()
     {
         names::log_endpoint_names(
@@ -137,18 +139,19 @@ pub(crate) unsafe fn connect(
     length: socklen_t,
 ) -> c_int {
     let entry = table::get_entry(fd);
-    // Of a socket that was just made the thread knows that it is the one of its entry, and that it
-    // is not bound.
+    // A socket that this thread has just made is certainly that of its entry in the table, and is
+    // not bound.
     let is_unused = thread::current_thread().recent.take_unused(fd, entry.flow());
     let entry = if is_unused { entry } else { resolve::verify_entry(fd, entry) };
-    let before = if entry.is_named() { RawSocketName::peer_name(fd) } else { RawSocketName::NONE };
+    let previous_peer =
+        if entry.is_named() { RawSocketName::peer_name(fd) } else { RawSocketName::NONE };
     let called = clock::current_ticks();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
     if result == 0 && entry.is_named() {
         // SAFETY: the kernel has taken the program's address.
         let target = unsafe { RawSocketName::copy_from(address, length as usize) };
-        if ends_flow(fd, entry, &before, &target) {
+        if ends_flow(fd, entry, &previous_peer, &target) {
             restart_flow(fd, entry);
         }
     }
@@ -156,7 +159,7 @@ pub(crate) unsafe fn connect(
     // SAFETY: the program's own address.
     unsafe { log_connection(fd, result == 0, address, length, Some(call)) };
     if result < 0
-        && !entry.is_other()
+        && !entry.is_uncaptured()
         && let Some(writer) = log::current_writer()
     {
         transfer::log_failure(writer, fd, entry, Direction::Send, clock::current_ticks());
@@ -166,23 +169,25 @@ pub(crate) unsafe fn connect(
 
 /// Whether a successful `connect` has ended the previous connection: whether it dissolved a
 /// socket's association with its peer, or changed the peer. (A second call for a connection under
-/// way does neither.)
+/// way does neither.) `previous_peer` is the peer's name before the call, if known.
 fn ends_flow(
     fd: c_int,
     entry: DescriptorWord,
-    before: &RawSocketName,
+    previous_peer: &RawSocketName,
     target: &RawSocketName,
 ) -> bool {
     match entry.kind() {
         DescriptorKind::Stream => target.is_unspecified(),
         DescriptorKind::Datagram => {
-            before.is_known() && RawSocketName::peer_name(fd).as_bytes() != before.as_bytes()
+            previous_peer.is_known()
+                && RawSocketName::peer_name(fd).as_bytes() != previous_peer.as_bytes()
         }
         _ => false,
     }
 }
 
-/// Begins another flow of the socket, for all of its descriptors.
+/// Begins another flow for a socket whose connection has ended: forgets all descriptors of the flow
+/// in `old`, and logs them anew.
 fn restart_flow(fd: c_int, old: DescriptorWord) {
     let Some(writer) = log::current_writer() else { return };
     closing::forget_descriptor(fd);
@@ -196,7 +201,7 @@ fn restart_flow(fd: c_int, old: DescriptorWord) {
     }
 }
 
-/// Call of `connect`, before its result.
+/// Facts that the hook of `connect` finds before it makes the program's call.
 pub(crate) struct ConnectHook {
     /// Time of the call, in ticks.
     called: u64,
@@ -204,8 +209,8 @@ pub(crate) struct ConnectHook {
     is_unused: bool,
 }
 
-/// Logs the ends of a flow on which a connection was made, or is under way, by `call`, or by a send
-/// that connects.
+/// Logs the names of both ends of a flow on which a connection was made, or is under way, by
+/// `connect` (`call`), or by a send that connects (`None`).
 ///
 /// # Safety
 /// `address` is null or points to `length` bytes; `errno` is the call's, unless it was a success.
@@ -218,7 +223,7 @@ pub(crate) unsafe fn log_connection(
     call: Option<ConnectHook>,
 ) {
     let entry = table::get_entry(fd);
-    if entry.is_other() || entry == DescriptorWord::UNKNOWN || address.is_null() {
+    if entry.is_uncaptured() || entry == DescriptorWord::UNKNOWN || address.is_null() {
         return;
     }
     // An interrupted connect continues in the kernel.
@@ -275,8 +280,10 @@ pub(crate) unsafe fn accept4(
     unsafe { log_accepted(listener, (address, length), || real(listener, address, length, flags)) }
 }
 
+/// Accepts a connection by `call`, and logs the new flow with the names of its ends.
+///
 /// # Safety
-/// `call` writes the peer's name to `place`, unless `place` is null.
+/// `call` writes the peer's name to `address` and its length to `length`, unless they are null.
 unsafe fn log_accepted(
     listener: c_int,
     (address, length): (*mut sockaddr, *mut socklen_t),
@@ -297,20 +304,21 @@ unsafe fn log_accepted(
             by.flow(),
             &SocketNature::for_accepted(by),
         );
-        if !entry.is_other() {
+        if !entry.is_uncaptured() {
             // SAFETY: as this function's caller guarantees.
             unsafe { name_accepted(writer, fd, (by, entry), (address, length), room) };
         }
-    } else if !by.is_other() {
+    } else if !by.is_uncaptured() {
         transfer::log_failure(writer, listener, by, Direction::Receive, clock::current_ticks());
     }
     fd
 }
 
-/// Logs the ends of a connection that was accepted on `listener`.
+/// Logs the names of both ends of the connection `fd`, which was accepted on `listener`.
 ///
 /// # Safety
-/// The kernel has written the peer's name to `place`, cut to `room` bytes.
+/// The kernel has written the peer's name to `address`, cut to `room` bytes, and its full length to
+/// `length`; `room` is 0 if there is no such buffer.
 #[inline(never)]
 unsafe fn name_accepted(
     writer: RecordWriter,

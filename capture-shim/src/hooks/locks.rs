@@ -15,8 +15,8 @@ use crate::c_library::types;
 /// Takes a lock by `attempt` if it is free, otherwise by `lock`, which waits for it.
 ///
 /// # Safety
-/// `attempt` is the address of a function that takes the lock `object` or fails, of the same kind
-/// as `lock`.
+/// `attempt` is the address of the function that takes the lock `object` only if it is free, for
+/// the kind of lock that `lock` takes.
 #[inline(always)]
 unsafe fn log_lock(
     what: HandoffObject,
@@ -37,6 +37,8 @@ unsafe fn log_lock(
     }
 }
 
+/// Takes a mutex.
+///
 /// # Safety
 /// As for `pthread_mutex_lock`.
 pub(crate) unsafe fn mutex(real: types::pthread_mutex_lock, lock: *mut c_void) -> c_int {
@@ -45,6 +47,8 @@ pub(crate) unsafe fn mutex(real: types::pthread_mutex_lock, lock: *mut c_void) -
     unsafe { log_lock(Mutex, lock, attempt, || real(lock)) }
 }
 
+/// Takes a mutex, with a deadline.
+///
 /// # Safety
 /// As for `pthread_mutex_timedlock`.
 pub(crate) unsafe fn mutex_timed(
@@ -57,6 +61,8 @@ pub(crate) unsafe fn mutex_timed(
     unsafe { log_lock(Mutex, lock, attempt, || real(lock, until)) }
 }
 
+/// Takes a mutex, with a deadline of any clock.
+///
 /// # Safety
 /// As for `pthread_mutex_clocklock`.
 pub(crate) unsafe fn mutex_clock(
@@ -70,6 +76,8 @@ pub(crate) unsafe fn mutex_clock(
     unsafe { log_lock(Mutex, lock, attempt, || real(lock, clock, until)) }
 }
 
+/// Takes a lock for reading.
+///
 /// # Safety
 /// As for `pthread_rwlock_rdlock`.
 pub(crate) unsafe fn reader(real: types::pthread_rwlock_rdlock, lock: *mut c_void) -> c_int {
@@ -78,6 +86,8 @@ pub(crate) unsafe fn reader(real: types::pthread_rwlock_rdlock, lock: *mut c_voi
     unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock)) }
 }
 
+/// Takes a lock for reading, with a deadline.
+///
 /// # Safety
 /// As for `pthread_rwlock_timedrdlock`.
 pub(crate) unsafe fn reader_timed(
@@ -90,6 +100,8 @@ pub(crate) unsafe fn reader_timed(
     unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock, until)) }
 }
 
+/// Takes a lock for reading, with a deadline of any clock.
+///
 /// # Safety
 /// As for `pthread_rwlock_clockrdlock`.
 pub(crate) unsafe fn reader_clock(
@@ -103,6 +115,8 @@ pub(crate) unsafe fn reader_clock(
     unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock, clock, until)) }
 }
 
+/// Takes a lock for writing.
+///
 /// # Safety
 /// As for `pthread_rwlock_wrlock`.
 pub(crate) unsafe fn writer(real: types::pthread_rwlock_wrlock, lock: *mut c_void) -> c_int {
@@ -111,6 +125,8 @@ pub(crate) unsafe fn writer(real: types::pthread_rwlock_wrlock, lock: *mut c_voi
     unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock)) }
 }
 
+/// Takes a lock for writing, with a deadline.
+///
 /// # Safety
 /// As for `pthread_rwlock_timedwrlock`.
 pub(crate) unsafe fn writer_timed(
@@ -123,6 +139,8 @@ pub(crate) unsafe fn writer_timed(
     unsafe { log_lock(ReadWriteLock, lock, attempt, || real(lock, until)) }
 }
 
+/// Takes a lock for writing, with a deadline of any clock.
+///
 /// # Safety
 /// As for `pthread_rwlock_clockwrlock`.
 pub(crate) unsafe fn writer_clock(

@@ -10,6 +10,8 @@ use super::hand_offs::{log_wait, log_wake};
 use crate::c_library::types;
 use crate::platform::clock;
 
+/// Waits until all threads have arrived at a barrier, and logs the wait.
+///
 /// # Safety
 /// As for `pthread_barrier_wait`.
 pub(crate) unsafe fn barrier(real: types::pthread_barrier_wait, barrier: *mut c_void) -> c_int {
@@ -28,6 +30,8 @@ fn log_join(thread: c_ulong, call: impl FnOnce() -> c_int) -> c_int {
     log_wait(HandoffObject::Thread, ptr::without_provenance_mut(thread as usize), call)
 }
 
+/// Waits for the end of a thread, and logs the wait.
+///
 /// # Safety
 /// As for `pthread_join`.
 pub(crate) unsafe fn join(
@@ -39,6 +43,8 @@ pub(crate) unsafe fn join(
     log_join(thread, || unsafe { real(thread, value) })
 }
 
+/// Waits for the end of a thread with a deadline, and logs the wait.
+///
 /// # Safety
 /// As for `pthread_timedjoin_np`.
 pub(crate) unsafe fn join_timed(
@@ -51,6 +57,8 @@ pub(crate) unsafe fn join_timed(
     log_join(thread, || unsafe { real(thread, value, until) })
 }
 
+/// Waits for the end of a thread with a deadline of any clock, and logs the wait.
+///
 /// # Safety
 /// As for `pthread_clockjoin_np`.
 pub(crate) unsafe fn join_clock(

@@ -1,9 +1,9 @@
 //! Calls that return a descriptor which is not a socket made by the program.
 //!
-//! A number that the kernel reuses was closed before. If that was unseen (inline assembly, libc's
-//! own files, io_uring), the table still has the former entry, and bytes would be logged on the
-//! wrong flow. So every call that returns a descriptor clears the entry of its number, at the price
-//! of a load.
+//! A descriptor number that the kernel reuses was closed before. If the close was unseen (inline
+//! assembly, libc's own files, io_uring), the table of descriptors still has the former entry, and
+//! bytes would be logged on the wrong flow. So every call that returns a descriptor clears the
+//! entry of its number, at the price of a load.
 
 use core::ffi::{c_char, c_int};
 
@@ -12,9 +12,9 @@ use libc::{termios, winsize};
 use crate::c_library::types;
 use crate::flows::closing;
 
-/// Makes a call that returns a descriptor, and clears the entry of its number.
+/// Makes a call that opens a descriptor, and clears the table's entry of its number.
 #[inline(always)]
-pub(crate) fn note(call: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn open(call: impl FnOnce() -> c_int) -> c_int {
     let fd = call();
     closing::clear_reused(fd);
     fd

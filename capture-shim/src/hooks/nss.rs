@@ -42,7 +42,7 @@ static NSS: AtomicI32 = AtomicI32::new(0);
 /// Flag of `PR_Recv`: the bytes stay to be read later.
 const PEEK: c_int = 2;
 
-/// Whether a layer of NSS is in the stack of `top`.
+/// Whether a layer of NSS is in the stack of `top`. `caller` is the address that called the hook.
 ///
 /// # Safety
 /// The descriptor is null or open.
@@ -60,7 +60,7 @@ unsafe fn is_encrypted(top: *const Layer, caller: *const c_void) -> bool {
     false
 }
 
-/// Whether layers of this kind belong to NSS.
+/// Whether layers of the kind `identity` belong to NSS.
 ///
 /// # Safety
 /// `identity` is the kind of a layer.
@@ -81,8 +81,8 @@ unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
     is_nss
 }
 
-/// Makes the program's call on `top`, which moves bytes in this direction from or to `parts`, as
-/// many as its result states, and at most `most`.
+/// Makes the program's call on `top`, which moves bytes in this direction from or to `parts`, and
+/// inspects them if they are plain text. Their number is the result of `call`, and at most `most`.
 ///
 /// # Safety
 /// The descriptor is null or open, and the parts are readable for their lengths.
@@ -97,19 +97,21 @@ unsafe fn call_layer(
 ) -> i32 {
     // SAFETY: as the caller guarantees.
     let is_encrypted = || unsafe { is_encrypted(top, caller) };
-    let within = plain::is_wanted() && is_encrypted();
-    let within = within.then(|| plain::enter_scope(top.cast(), direction)).flatten();
+    let inspects = plain::is_wanted() && is_encrypted();
+    let scope = inspects.then(|| plain::enter_scope(top.cast(), direction)).flatten();
     let moved = |result: i32| (result.max(0) as usize).min(most);
     // SAFETY: as the caller guarantees.
-    unsafe { with_plaintext(within, parts, most, call, moved) }
+    unsafe { with_plaintext(scope, parts, most, call, moved) }
 }
 
-/// Defines the hooks of functions with one buffer; `unless` the call only peeks at bytes.
+/// Defines the hooks of functions with one buffer, each with an expression for whether the call
+/// only peeks at bytes (after `unless`).
 macro_rules! with_buffer {
     ($(
         $hook:ident(buffer: $pointer:ty $(, $more:ident: $kind:ty)*) => $function:ident,
             $direction:ident, unless $peeks:expr;
     )*) => {$(
+        /// Makes the program's call, and inspects its plain text.
         ///
         /// # Safety
         /// As for the function of NSPR with this name.
@@ -143,6 +145,8 @@ with_buffer! {
     send(buffer: *mut c_void, flags: c_int, timeout: u32) => PR_SEND, Send, unless false;
 }
 
+/// Writes several buffers, and inspects their plain text.
+///
 /// # Safety
 /// As for `PR_Writev`.
 pub(crate) unsafe extern "C" fn writev(
@@ -165,6 +169,8 @@ pub(crate) unsafe extern "C" fn writev(
     }
 }
 
+/// Closes a descriptor of NSPR, and forgets its conversation.
+///
 /// # Safety
 /// As for `PR_Close`.
 pub(crate) unsafe extern "C" fn close(top: *mut Layer, caller: *const c_void) -> c_int {

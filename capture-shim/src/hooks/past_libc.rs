@@ -24,8 +24,9 @@ mod objects;
 /// more than fit, no socket is reported.
 static INHERITED: [AtomicU64; INHERITED_SOCKETS] = [const { AtomicU64::new(0) }; INHERITED_SOCKETS];
 
-/// Kind and inode of an open descriptor. A filter that is older than the program lets the call
-/// pass, since the dynamic linker makes it, too.
+/// Kind (`S_IFMT` bits) and inode of an open descriptor; `None` if `fd` is not open. A seccomp
+/// filter that is older than the program permits the system call for it, since the dynamic linker
+/// makes it, too.
 fn kind_and_inode(fd: c_int) -> Option<(u32, u64)> {
     let status = OwnDescriptor::status_of_any(fd)?;
     Some((status.st_mode & libc::S_IFMT, status.st_ino))
@@ -48,8 +49,8 @@ pub(crate) fn note_start() {
     objects::log_objects_of_small_program();
 }
 
-/// Logs calls past libc when the process ends in which the program began. Its children have the
-/// same descriptors, and log nothing.
+/// Logs calls past libc at the end of the process in which the program began. Its forked children
+/// have the same descriptors, and log nothing.
 pub(crate) fn log_at_end() {
     let Some(state) = log::state_for_table() else { return };
     if state.began_program.swap(0, Relaxed) == 0 {
@@ -70,14 +71,14 @@ pub(crate) fn log_at_end() {
 #[inline(never)]
 fn log_descriptors() {
     let is_full = INHERITED.iter().all(|inode| inode.load(Relaxed) != 0);
-    let tells_sockets = !is_full && !duplicates::any_received();
+    let reports_sockets = !is_full && !duplicates::any_received();
     let is_inherited = |inode| INHERITED.iter().any(|other| other.load(Relaxed) == inode);
     for fd in
         (0..SURVEYED_DESCRIPTORS).filter(|fd| table::get_entry(*fd) == DescriptorWord::UNKNOWN)
     {
         match kind_and_inode(fd) {
             Some((libc::S_IFSOCK, inode))
-                if tells_sockets && !is_inherited(inode) && !is_system_log_socket(fd) =>
+                if reports_sockets && !is_inherited(inode) && !is_system_log_socket(fd) =>
             {
                 // Another thread may be about to close the descriptor, or to enter it into the
                 // table.

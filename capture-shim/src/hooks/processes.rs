@@ -18,8 +18,9 @@ use crate::log::process_events::{log_event, set_progress};
 use crate::log::{self, children_without_log, keep, log_end};
 use crate::state::{self, child_birth, thread};
 
-/// Prepares for a child with a copy of this process's memory, which finds this process in its
-/// lineage, and the memory in which it counts itself if it can make no log.
+/// Prepares for a child with a copy of this process's memory: completes this process's entry in the
+/// lineage that the child inherits, and shares the memory in which the child counts itself if it
+/// can make no log.
 fn prepare_child() {
     child_birth::complete_birth();
     if let Some(writer) = log::existing_writer() {
@@ -53,9 +54,10 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
     pid
 }
 
-/// Makes a call that is `fork` by another name, in a process without libc.
+/// Makes and logs a fork in a process into which the library was injected. `call` returns in the
+/// parent only.
 #[cfg(feature = "injected")]
-pub(crate) fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
+pub(crate) fn log_fork(call: impl FnOnce() -> pid_t) -> pid_t {
     // No hook runs in the child, which would find the notes, and write them once more.
     unseen::collect_notes();
     prepare_child();
@@ -65,6 +67,16 @@ pub(crate) fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
         collect_counts();
     }
     pid
+}
+
+/// Prepares for a `clone` with these flags. Its child may continue where no hook prepares it, so
+/// that a copy of a note would be recorded a second time if the child executes a program.
+pub(crate) fn prepare_clone(flags: i32) {
+    child_birth::complete_birth();
+    rights::keep_for_new_mounts(flags);
+    if flags & libc::CLONE_VM == 0 {
+        unseen::collect_notes();
+    }
 }
 
 /// Flags of a `clone3` with the arguments at `address`; 0 if they cannot be read.
@@ -80,7 +92,7 @@ pub(crate) unsafe fn clone3_flags(address: i64) -> i32 {
     unsafe { flags.read() as i32 }
 }
 
-/// Prepares a child, which begins without a log and gets one when it uses a socket.
+/// Prepares a forked child, which begins without a log and gets one when it uses a socket.
 fn begin_child() {
     let Some(state) = state::current_state() else { return };
     // None of the threads that were about to begin exists in the child, and this thread is now the
@@ -98,6 +110,7 @@ fn begin_child() {
     child_birth::note_birth();
 }
 
+/// Makes a child or a thread, and logs a child.
 ///
 /// # Safety
 /// As for `clone`. The child begins with its own function on its own stack, so only the parent uses
@@ -116,11 +129,11 @@ pub(crate) unsafe fn clone(
     let (shares_memory, has_own_local) =
         (flags & libc::CLONE_VM != 0, flags & libc::CLONE_SETTLS != 0);
     if shares_memory && !has_own_local {
-        // As with `vfork`, the child has this thread's place in the log, and must not use it.
-        log::set_aside();
+        // As with `vfork`, the child has this thread's storage, and must not write to its chunk of
+        // the log.
+        log::begin_vfork();
     }
-    child_birth::complete_birth();
-    rights::keep_ways(flags);
+    prepare_clone(flags);
     // SAFETY: the program's own call.
     let pid = unsafe { real(entry, stack, flags, argument, parent, local, child) };
     if pid > 0 && !shares_memory {
@@ -131,10 +144,12 @@ pub(crate) unsafe fn clone(
     pid
 }
 
+/// Runs a command, whose process inherits the lineage from the environment.
+///
 /// # Safety
 /// As for `system`.
 pub(crate) unsafe fn system(real: types::system, command: *const c_char) -> c_int {
-    // Libc passes its own environment to the shell, which contains the lineage.
+    // Libc starts the shell with the process's environment, which must have its lineage by then.
     child_birth::complete_birth();
     // SAFETY: the program's own call.
     unsafe { real(command) }
@@ -193,16 +208,18 @@ pub(crate) unsafe fn forkpty(
     pid
 }
 
+/// Logs the end of the process, and ends it.
+///
 /// # Safety
 /// As for `_exit`.
 pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
-    process_ends(status);
+    log_process_end(status);
     // SAFETY: the program's own call.
     unsafe { real(status) }
 }
 
 /// Logs the end of the process.
-pub(crate) fn process_ends(status: c_int) {
+pub(crate) fn log_process_end(status: c_int) {
     if child_birth::is_incomplete() {
         return; // The child has no log, and no child of its own has left a note.
     }
@@ -211,13 +228,14 @@ pub(crate) fn process_ends(status: c_int) {
     collect_counts();
     log_event(ProcessEvent::Exit, status);
     set_progress(progress::EXITED);
-    log_end::at_end();
+    log_end::end_log_of_process();
 }
 
-/// Ends the log of a process that continues without the library. `skipped` of its calls were made
-/// without a hook. Returns whether the log, if there is one, records its end.
+/// Ends the log of a process that continues without the library. `skipped` is the number of calls
+/// that were made without a hook. Returns whether the log, if there is one, now records that the
+/// library has left.
 #[cfg(feature = "injected")]
-pub(crate) fn is_left(skipped: u64) -> bool {
+pub(crate) fn leave_process(skipped: u64) -> bool {
     unseen::collect_notes();
     collect_counts();
     if let Some(writer) = log::existing_writer() {
@@ -227,30 +245,31 @@ pub(crate) fn is_left(skipped: u64) -> bool {
     // SAFETY: null, or a mapping that the caller removes afterwards.
     let header =
         state::current_state().and_then(|state| unsafe { state.header.load(Relaxed).as_ref() });
-    log_end::for_good();
+    log_end::end_log_for_good();
     header.is_none_or(|header| header.state.load(Relaxed) == progress::LEFT)
 }
 
 /// Exit status of the process plus one, once libc has nothing left to do but to write out its
-/// files; 0 before.
-static ENDING: AtomicU64 = AtomicU64::new(0);
+/// buffered files; 0 before.
+static EXIT_STATUS: AtomicU64 = AtomicU64::new(0);
 
 /// Logs the end of the process. Libc calls this function.
 extern "C" fn on_exit(status: c_int, _: *mut c_void) {
-    process_ends(status);
-    ENDING.store(1 + u64::from(status as u32), Relaxed);
+    log_process_end(status);
+    EXIT_STATUS.store(1 + u64::from(status as u32), Relaxed);
 }
 
-/// Exit status of the process, if only libc's files may still be written.
-pub(crate) fn last_status() -> Option<c_int> {
-    ENDING.load(Relaxed).checked_sub(1).map(|status| status as u32 as c_int)
+/// Exit status of the process, once libc has nothing left to do but to write out its buffered
+/// files; `None` before.
+pub(crate) fn exit_status() -> Option<c_int> {
+    EXIT_STATUS.load(Relaxed).checked_sub(1).map(|status| status as u32 as c_int)
 }
 
 /// Registers a callback for an end by `exit` or by a return from `main`, which no hook sees.
-pub(crate) fn at_exit() {
+pub(crate) fn register_exit_callback() {
     // Glibc has the function, musl does not.
     if let Some(register) = linker::on_exit() {
-        // SAFETY: both live as long as the process.
+        // SAFETY: libc's function and the callback live as long as the process.
         unsafe { register(on_exit, core::ptr::null_mut()) };
     }
 }

@@ -17,7 +17,8 @@ use crate::state::inherit::CompleteEnvironment;
 use crate::state::settings;
 
 /// Runs another program in place of this one by `call`. The new program will load this library
-/// unless that was `refused`. Returns only if the call fails.
+/// unless `refused`, the error for which it cannot open the library, is not 0. Returns only if the
+/// call fails.
 pub(crate) fn replace(
     program: &ProgramName,
     refused: c_int,
@@ -35,7 +36,9 @@ pub(crate) fn replace(
 /// Array of strings that ends with a null pointer.
 type Strings = *const *const c_char;
 
-/// Environment for a program in place of `given`, made in `complete`.
+/// Environment for a new program: the variables `given` by the call and those of the recording,
+/// put together in `complete`. `refused` is the error for which the program cannot open the
+/// library, or 0.
 ///
 /// # Safety
 /// As for [`CompleteEnvironment::completed`].
@@ -45,12 +48,13 @@ unsafe fn environment(
     refused: c_int,
 ) -> Strings {
     // SAFETY: as the caller guarantees.
-    unsafe { complete.completed(given, refused, announce::is_far(refused)) }
+    unsafe { complete.completed(given, refused, announce::is_injected_in_other_root(refused)) }
 }
 
-/// Defines hooks of the functions that name a program in one argument.
+/// Defines hooks of the functions that name a program by their first argument.
 macro_rules! with_environment {
     ($($name:ident($program:ident: $of:ty) $named:expr;)*) => {$(
+        /// Executes a program in place of this one, with an environment in which it is recorded.
         ///
         /// # Safety
         /// As for the function of the same name.
@@ -60,7 +64,8 @@ macro_rules! with_environment {
             arguments: Strings,
             variables: Strings,
         ) -> c_int {
-            let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
+            let mut complete = CompleteEnvironment::new();
+            let refused = settings::library_open_error();
             // SAFETY: the program's own call and environment.
             replace(&$named, refused, || unsafe {
                 real($program, arguments, environment(&mut complete, variables, refused))
@@ -101,7 +106,7 @@ pub(crate) unsafe fn execveat(
     variables: Strings,
     flags: c_int,
 ) -> c_int {
-    let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
+    let (mut complete, refused) = (CompleteEnvironment::new(), settings::library_open_error());
     let program = ProgramName::Below(directory, path);
     // SAFETY: the program's own call and environment.
     replace(&program, refused, || unsafe {
@@ -109,6 +114,9 @@ pub(crate) unsafe fn execveat(
     })
 }
 
+/// Starts a program in a child, announces it to a recorder if it cannot load the library, and logs
+/// the child.
+///
 /// # Safety
 /// As for `posix_spawn` or `posix_spawnp`.
 pub(crate) unsafe fn spawn(
@@ -120,7 +128,7 @@ pub(crate) unsafe fn spawn(
     arguments: Strings,
     variables: Strings,
 ) -> c_int {
-    let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
+    let (mut complete, refused) = (CompleteEnvironment::new(), settings::library_open_error());
     let announced = unseen::announce_spawn(&ProgramName::Name(path), refused, !actions.is_null());
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
@@ -149,6 +157,8 @@ pub(crate) unsafe fn spawn(
     result
 }
 
+/// Starts a program as [`spawn`] does. The call returns a descriptor of the child, not its id.
+///
 /// # Safety
 /// As for `pidfd_spawn` or `pidfd_spawnp`.
 pub(crate) unsafe fn pidfd_spawn(
@@ -160,7 +170,7 @@ pub(crate) unsafe fn pidfd_spawn(
     arguments: Strings,
     variables: Strings,
 ) -> c_int {
-    let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
+    let (mut complete, refused) = (CompleteEnvironment::new(), settings::library_open_error());
     let announced = unseen::announce_spawn(&ProgramName::Name(path), refused, !actions.is_null());
     // SAFETY: the program's own call and environment.
     let result = unsafe {

@@ -250,7 +250,7 @@ pub(crate) unsafe fn sendto(
     result
 }
 
-/// Makes a receive into a vector that the program requests by the number of its system call.
+/// Makes a receive into several buffers that the program requests by its system call's number.
 ///
 /// # Safety
 /// `call` is the program's own, with these arguments.
@@ -264,7 +264,7 @@ pub(crate) unsafe fn receive_vector(
     unsafe { transfer::receive_vector(fd, call_buffers(first, count), call) }
 }
 
-/// Makes a send from a vector that the program requests by the number of its system call.
+/// Makes a send from several buffers that the program requests by its system call's number.
 ///
 /// # Safety
 /// `call` is the program's own, with these arguments.

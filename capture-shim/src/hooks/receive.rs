@@ -101,7 +101,7 @@ pub(crate) unsafe fn recvfrom_chk(
     }
 }
 
-/// Buffer for an address, and its length.
+/// Buffer for an address, and the place of its length.
 type AddressRoom = (*mut sockaddr, *mut socklen_t);
 
 /// Buffer of the caller for the sender's address, if there is one.
@@ -109,11 +109,13 @@ fn sender_room(address: *mut sockaddr, length: *mut socklen_t) -> Option<Address
     (!address.is_null()).then_some((address, length))
 }
 
-/// Makes a receive with flags into one buffer. `call` makes the program's call with the flags and
-/// the address buffer that it is given, or with the program's own buffer if it is given none.
+/// Makes a receive with flags into one buffer, and logs it. `call` makes the program's call with
+/// the flags and the address buffer that are passed to it; if no address buffer is passed, with the
+/// program's own.
 ///
 /// # Safety
-/// `buffer` and `size` are where `call` receives; `given` is what it passes to the kernel.
+/// `buffer` and `size` are where `call` receives; `given` is the program's own address buffer, if
+/// it has one.
 #[inline(always)]
 unsafe fn receive_with_flags(
     fd: c_int,
@@ -124,11 +126,11 @@ unsafe fn receive_with_flags(
     call: impl FnOnce(c_int, Option<AddressRoom>) -> ssize_t,
 ) -> ssize_t {
     let entry = table::get_entry(fd);
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         return call(flags, None);
     }
     let entry = counts::resolve_counted(fd, entry, Direction::Receive);
-    if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
+    if entry.is_uncaptured() || flags & libc::MSG_ERRQUEUE != 0 {
         return call(flags, None);
     }
     let buffer = iovec { iov_base: buffer, iov_len: size };
@@ -159,7 +161,8 @@ unsafe fn receive_with_flags(
     result
 }
 
-/// Buffers that a receive on a stream has filled: with `MSG_TRUNC`, TCP discards the bytes.
+/// Buffers that a receive on a stream has filled: none with `MSG_TRUNC`, by which TCP discards the
+/// bytes.
 pub(super) fn filled_buffers(buffers: CallBuffers, result: ssize_t, flags: c_int) -> CallBuffers {
     if flags & libc::MSG_TRUNC != 0 && result > 0 { CallBuffers::NONE } else { buffers }
 }
@@ -206,7 +209,8 @@ unsafe fn receive_datagram(
     clamp_result(result, size, flags)
 }
 
-/// Sender's address, `length` bytes long; none if the program's buffer was too small for it.
+/// Sender's address, `length` bytes long; none if the program's buffer of `room` bytes was too
+/// small for it.
 pub(super) fn sender_address(
     start: *const sockaddr,
     length: socklen_t,
@@ -219,7 +223,8 @@ pub(super) fn sender_address(
     }
 }
 
-/// Result for the program: the received size, unless it asked for the true one.
+/// Result for the program: the number of received bytes, unless it requested the datagram's true
+/// size.
 pub(super) fn clamp_result(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
     // No object is so large that this becomes negative, but the stated capacity may be any number.
     if flags & libc::MSG_TRUNC != 0 || result < 0 || result as usize <= capacity {

@@ -16,9 +16,9 @@ use crate::flows::{
 use crate::log;
 use crate::platform::{clock, raw};
 
-/// Messages of a batch with space for a whole name, a bit for each. Once the kernel has written the
-/// length of each name, it cannot be determined any more whether the name was cut, and the bytes
-/// after it are the program's own.
+/// Which messages of a batch have space for the longest name of a sender, a bit for each message.
+/// This is inspected before the call: once the kernel has written a name's length over the size of
+/// its buffer, it cannot be determined any more whether the name was cut.
 struct SenderRooms([u64; SenderRooms::MAX_MESSAGES / 64]);
 
 impl SenderRooms {
@@ -58,7 +58,7 @@ impl SenderRooms {
         rooms
     }
 
-    /// Address of the sender of a message.
+    /// Address of the sender of the message at `index`; none if its name may have been cut.
     fn sender_address(&self, index: usize, message: &msghdr) -> CallerAddress {
         let is_whole = self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 != 0);
         let (start, length) = (message.msg_name.cast(), message.msg_namelen as usize);
@@ -76,12 +76,12 @@ pub(crate) unsafe fn recvmsg(
     flags: c_int,
 ) -> ssize_t {
     let entry = table::get_entry(fd);
-    if entry.is_other() || message.is_null() {
+    if entry.is_uncaptured() || message.is_null() {
         // SAFETY: the program's own call.
         return unsafe { real(fd, message, flags) };
     }
     let entry = counts::resolve_counted(fd, entry, Direction::Receive);
-    if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
+    if entry.is_uncaptured() || flags & libc::MSG_ERRQUEUE != 0 {
         // SAFETY: the program's own call.
         return unsafe { real(fd, message, flags) };
     }
@@ -112,6 +112,8 @@ pub(crate) unsafe fn recvmsg(
     result
 }
 
+/// Receives a datagram by `recvmsg` and logs it, with its sender and its true size.
+///
 /// # Safety
 /// As for `recvmsg`, with a header that can be read.
 unsafe fn recvmsg_datagram(
@@ -186,7 +188,7 @@ pub(crate) unsafe fn recvmmsg(
     timeout: *mut timespec,
 ) -> c_int {
     let entry = counts::resolve_counted(fd, table::get_entry(fd), Direction::Receive);
-    if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
+    if entry.is_uncaptured() || flags & libc::MSG_ERRQUEUE != 0 {
         // SAFETY: the program's own call.
         return unsafe { real(fd, messages, count, flags, timeout) };
     }

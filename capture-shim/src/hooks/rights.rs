@@ -18,6 +18,8 @@ use crate::platform::seccomp::{self, FilterCopy};
 use crate::state::thread;
 use crate::tuning::FEW_DESCRIPTORS;
 
+/// Changes the user, to which the log is given first.
+///
 /// # Safety
 /// As for `setuid` or `seteuid`.
 pub(crate) unsafe fn setuid(real: types::setuid, user: uid_t) -> c_int {
@@ -47,15 +49,16 @@ pub(crate) unsafe fn setresuid(
     unsafe { real(user, effective, saved) }
 }
 
-/// Makes a call that sets a limit: `limit` are the resource and its new limit. With almost no
-/// descriptors or file size left, no log could be made.
+/// Makes a call that sets a limit: `limit` is the resource and its new limit, `None` if unknown.
+/// With a limit of almost no descriptors or file size, no log could be made later, so a log is
+/// prepared before.
 fn set_limit(limit: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
     let is_hard = |(resource, most): (c_int, u64)| match resource as libc::__rlimit_resource_t {
         libc::RLIMIT_NOFILE => most < FEW_DESCRIPTORS,
-        libc::RLIMIT_FSIZE => most < segment::FIRST as u64,
+        libc::RLIMIT_FSIZE => most < segment::FIRST_SEGMENT_BYTES as u64,
         _ => false,
     };
-    if limit.is_some_and(is_hard) && !confinement::is_aside() {
+    if limit.is_some_and(is_hard) && !confinement::is_vfork_child() {
         let socket = uses_sockets();
         confinement::provide_reserve(KeptAbilities {
             populate: log_reserve::can_populate(),
@@ -72,7 +75,7 @@ fn uses_sockets() -> bool {
     log::existing_writer().is_some() || socket_scan::any_low_socket()
 }
 
-/// Resource and new limit of a call. The program's pointer may be invalid.
+/// Resource and new limit of a call; `None` if the program's pointer is null or invalid.
 fn requested_limit(resource: c_int, limit: *const libc::rlimit) -> Option<(c_int, u64)> {
     // SAFETY: found readable.
     (!limit.is_null() && raw::is_readable(limit)).then(|| (resource, unsafe { (*limit).rlim_cur }))
@@ -102,14 +105,14 @@ pub(crate) unsafe fn prlimit(
     set_limit(requested_limit(resource, new), || unsafe { real(process, resource, new, old) })
 }
 
-/// Makes a call after which paths may lead elsewhere.
+/// Makes a call after which paths may lead to other files; keeps what leads to the logs before.
 fn change_root(call: impl FnOnce() -> c_long) -> c_long {
-    if confinement::is_aside() {
+    if confinement::is_vfork_child() {
         return call();
     }
     program_facts::remember_facts();
     keep::keep_directory();
-    keep::recorder();
+    keep::keep_recorder();
     let result = call();
     if result == 0 {
         directory::set_uprooted();
@@ -135,6 +138,7 @@ pub(crate) unsafe fn pivot_root(
     change_root(|| unsafe { real(path, old) }.into()) as c_int
 }
 
+/// Enters another namespace, which may have other mounts.
 ///
 /// # Safety
 /// As for `setns`. The kind of the namespace is not visible from the descriptor; `kind` may state
@@ -153,29 +157,29 @@ pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int 
     }
 }
 
-/// Keeps descriptors for a process that is about to give itself, or a child, mounts of its own.
-/// They may hide the data directory later, so paths stay valid, but not for sure.
+/// Keeps descriptors if, by the `flags` of a call, the process is about to give itself or a child
+/// its own mounts. These may hide the data directory later.
 #[inline(always)]
-pub(crate) fn keep_ways(flags: c_int) {
+pub(crate) fn keep_for_new_mounts(flags: c_int) {
     if flags & libc::CLONE_NEWNS != 0 {
-        keep_both();
+        keep_directory_and_recorder();
     }
 }
 
 /// Keeps the directory of the host, and a socket of the recorder.
 #[cold]
 #[inline(never)]
-fn keep_both() {
-    if !confinement::is_aside() {
+fn keep_directory_and_recorder() {
+    if !confinement::is_vfork_child() {
         keep::keep_directory();
-        keep::recorder();
+        keep::keep_recorder();
     }
 }
 
 /// # Safety
 /// As for `unshare`.
 pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
-    keep_ways(flags);
+    keep_for_new_mounts(flags);
     // SAFETY: the program's own call.
     let result = unsafe { real(flags) };
     thread::current_thread().recent.forget_namespace();
@@ -185,7 +189,7 @@ pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
 /// Makes a call that drops rights on files (`landlock_restrict_self`). Most processes that make it
 /// have no socket, and few of those will have one or a child: unpackers, converters.
 pub(crate) fn restrict_files(call: impl FnOnce() -> c_long) -> c_long {
-    if !confinement::is_aside() {
+    if !confinement::is_vfork_child() {
         confinement::provide_reserve(KeptAbilities {
             populate: log_reserve::can_populate(),
             socket: uses_sockets(),
@@ -195,17 +199,18 @@ pub(crate) fn restrict_files(call: impl FnOnce() -> c_long) -> c_long {
     call()
 }
 
-/// Prepares for the actions that a filter will not permit.
+/// Makes ahead everything for which the process would need system calls that `filter` will not
+/// permit.
 fn provide_after(filter: &FilterCopy) {
     let permits = |number, arguments| filter.will_permit(number, &arguments);
     let all = |numbers: &[c_long]| numbers.iter().all(|number| permits(*number, [0; 6]));
-    let can_ask = all(&[libc::SYS_getsockopt, libc::SYS_getsockname, libc::SYS_getpeername]);
-    let remembered = !can_ask && socket_scan::remember_all();
+    let can_query = all(&[libc::SYS_getsockopt, libc::SYS_getsockname, libc::SYS_getpeername]);
+    let remembered = !can_query && socket_scan::remember_all();
     let [create, map] = raw::new_log_arguments();
-    let is_free = permits(libc::SYS_openat, create)
+    let can_make_log = permits(libc::SYS_openat, create)
         && permits(libc::SYS_mmap, map)
         && all(&[libc::SYS_fallocate, libc::SYS_close, libc::SYS_madvise]);
-    if !is_free {
+    if !can_make_log {
         // Flags by which libc makes children.
         let fork = (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD) as usize;
         confinement::provide_reserve(KeptAbilities {
@@ -215,14 +220,14 @@ fn provide_after(filter: &FilterCopy) {
                 || [libc::SYS_socket, libc::SYS_socketpair]
                     .iter()
                     .any(|number| permits(*number, [0; 6]))
-                || can_ask && socket_scan::any_socket(),
+                || can_query && socket_scan::any_socket(),
             fork: permits(libc::SYS_clone, [fork, 0, 0, PAGE, PAGE, 0]),
         });
     }
 }
 
-/// Makes a call that restricts the system calls of the process to those that a filter permits; to
-/// almost none if there is no copy of the filter.
+/// Makes a call that restricts the system calls of the process to those that `filter` permits. What
+/// would need other system calls is prepared before.
 fn apply_filter(filter: FilterCopy, call: impl FnOnce() -> c_long) -> c_long {
     identity::find_thread_id();
     provide_after(&filter);
@@ -238,7 +243,7 @@ fn apply_filter(filter: FilterCopy, call: impl FnOnce() -> c_long) -> c_long {
 /// Makes a call that restricts the system calls of the process to those that the filter `program`
 /// permits.
 fn restrict_to(program: c_long, call: impl FnOnce() -> c_long) -> c_long {
-    if confinement::is_aside() {
+    if confinement::is_vfork_child() {
         return call();
     }
     // SAFETY: the argument that the program passes to the kernel.
@@ -246,18 +251,18 @@ fn restrict_to(program: c_long, call: impl FnOnce() -> c_long) -> c_long {
         unsafe { seccomp::copy_filter(core::ptr::with_exposed_provenance(program as usize)) };
     match copy {
         Some(copy) => apply_filter(copy, call),
-        None => refused(call),
+        None => call_unprepared(call),
     }
 }
 
-/// Makes a call that restricts the system calls of the process to almost none.
+/// Makes a call that sets seccomp's strict mode, which permits almost no system call.
 fn restrict_strictly(call: impl FnOnce() -> c_long) -> c_long {
-    if confinement::is_aside() { call() } else { apply_filter(FilterCopy::NONE, call) }
+    if confinement::is_vfork_child() { call() } else { apply_filter(FilterCopy::NONE, call) }
 }
 
-/// Makes a call that the kernel will refuse, without preparations. If the kernel accepts it
-/// nevertheless, no system call counts as permitted any more.
-fn refused(call: impl FnOnce() -> c_long) -> c_long {
+/// Makes a call that the kernel is expected to refuse, without preparations. If the kernel accepts
+/// it, no system call counts as permitted any more.
+fn call_unprepared(call: impl FnOnce() -> c_long) -> c_long {
     let result = call();
     if result >= 0 {
         seccomp::permit_nothing();
@@ -265,6 +270,7 @@ fn refused(call: impl FnOnce() -> c_long) -> c_long {
     result
 }
 
+/// Makes any `prctl`, and prepares for a seccomp filter that it sets.
 ///
 /// # Safety
 /// As for `prctl`, which is variadic like [`super::dup::fcntl`].
@@ -288,7 +294,8 @@ pub(crate) unsafe fn prctl(
     result as c_int
 }
 
-/// `seccomp`, for which libc has no function. `call` makes the program's call.
+/// Hook of the system call `seccomp`, for which libc has no function. `call` makes the program's
+/// call.
 pub(crate) fn handle_seccomp(
     operation: c_long,
     flags: c_long,
@@ -297,7 +304,7 @@ pub(crate) fn handle_seccomp(
 ) -> c_long {
     match operation as u32 {
         // Strict mode accepts neither flags nor a program.
-        libc::SECCOMP_SET_MODE_STRICT if flags as u32 != 0 || program != 0 => refused(call),
+        libc::SECCOMP_SET_MODE_STRICT if flags as u32 != 0 || program != 0 => call_unprepared(call),
         libc::SECCOMP_SET_MODE_STRICT => restrict_strictly(call),
         libc::SECCOMP_SET_MODE_FILTER => restrict_to(program, call),
         // Other operations only query.

@@ -9,8 +9,8 @@ use core::ffi::c_int;
 
 use crate::flows::{closing, uncaptured};
 
-/// Makes a call that sets up a ring, and logs the ring. The result is not a descriptor if the ring
-/// is only registered by a number.
+/// Makes a call that sets up a ring, and logs the ring. The call's result is not a descriptor if
+/// the ring is only registered by a number.
 #[inline(always)]
 pub(crate) fn log_new_ring(call: impl FnOnce() -> c_int) -> c_int {
     let fd = call();

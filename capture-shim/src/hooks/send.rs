@@ -55,7 +55,7 @@ pub(crate) unsafe fn sendmmsg(
     flags: c_int,
 ) -> c_int {
     let entry = counts::resolve_counted(fd, table::get_entry(fd), Direction::Send);
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         // SAFETY: the program's own call.
         return unsafe { real(fd, messages, count, flags) };
     }
@@ -74,7 +74,7 @@ pub(crate) unsafe fn sendmmsg(
             let message = messages.add(index);
             let (header, bytes) = (&raw const (*message).msg_hdr, (*message).msg_len as usize);
             if entry.kind() == DescriptorKind::Datagram {
-                // The first datagram names the socket, if need be.
+                // The first datagram logs the socket's name if it is not logged yet.
                 let entry = if index == 0 { entry } else { entry.as_named() };
                 let outgoing = OutgoingMessage::from_message(header);
                 datagram::log_sent(writer, fd, entry, outgoing, bytes, begin, end);

@@ -1,5 +1,6 @@
-//! Signal actions and masks, as far as the log's guard needs SIGBUS for itself (`log/guard.rs`):
-//! the program sets and reads its own action and mask, as if there were no guard.
+//! Signal actions and masks. The log's guard, a handler for faults in the mapped log, needs SIGBUS
+//! for itself (`log/guard.rs`). These hooks let the program set and read its own action and mask of
+//! SIGBUS as if there were no guard.
 
 use core::ffi::{c_int, c_long, c_void};
 use core::mem::offset_of;
@@ -14,14 +15,15 @@ use crate::platform::raw::{self, SignalAction};
 /// the kernel will refuse.
 fn has_sigbus(set: *const u64) -> bool {
     // SAFETY: just found readable; signals up to 64 are in the first word.
-    !set.is_null() && raw::is_readable(set) && unsafe { *set } & guard::BIT != 0
+    !set.is_null() && raw::is_readable(set) && unsafe { *set } & guard::SIGBUS_BIT != 0
 }
 
-/// Takes note of the action that the program has just set for a signal, with SIGBUS blocked during
-/// the handler if it is `masking`: installs the guard instead, or lets the guard's faults through.
-/// A `vfork` child has actions of its own, but its parent's memory.
-fn is_set(signal: c_int, masking: bool) {
-    if confinement::is_aside() {
+/// Follows up on an action that the program has just set for `signal`: an action for SIGBUS is
+/// replaced by the guard, and any other handler must not block the guard's faults. `masking` is
+/// whether the program's action blocks SIGBUS during its handler. Does nothing in a `vfork` child,
+/// which has actions of its own, but its parent's memory.
+fn follow_up_action(signal: c_int, masking: bool) {
+    if confinement::is_vfork_child() {
         return;
     }
     if signal != SIGBUS {
@@ -29,11 +31,13 @@ fn is_set(signal: c_int, masking: bool) {
     }
     match (guard::is_on(), signal) {
         (false, _) => {}
-        (true, SIGBUS) => guard::take_over(),
-        (true, _) => guard::keep_open(signal),
+        (true, SIGBUS) => guard::install_guard(),
+        (true, _) => guard::unmask_in_handler(signal),
     }
 }
 
+/// Sets and reads a signal's action. The guard's own action is hidden from the program.
+///
 /// # Safety
 /// As for `sigaction`.
 pub(crate) unsafe fn sigaction(
@@ -56,21 +60,22 @@ pub(crate) unsafe fn sigaction(
             && let Some(old) = old.cast::<libc::sigaction>().as_mut()
         {
             let mask = (&raw mut old.sa_mask).cast::<u64>();
-            if let Some(program) = guard::in_place_of(old.sa_sigaction) {
+            if let Some(program) = guard::program_action_if_guarded(old.sa_sigaction) {
                 old.sa_sigaction = program.handler;
                 old.sa_flags = program.flags as c_int;
                 mask.write(program.mask);
             } else if was_masking {
-                *mask |= guard::BIT;
+                *mask |= guard::SIGBUS_BIT;
             }
         }
         if !new.is_null() {
-            is_set(signal, masking);
+            follow_up_action(signal, masking);
         }
         result
     }
 }
 
+/// Sets a signal's handler, and returns the program's previous one.
 ///
 /// # Safety
 /// As for `signal` and its variants.
@@ -80,11 +85,14 @@ pub(crate) unsafe fn signal(real: types::signal, signal: c_int, handler: usize) 
     if old == libc::SIG_ERR {
         return old;
     }
-    let program = guard::in_place_of(old).map_or(old, |program| program.handler);
-    is_set(signal, false);
+    let program = guard::program_action_if_guarded(old).map_or(old, |program| program.handler);
+    follow_up_action(signal, false);
     program
 }
 
+/// Sets and reads the thread's signal mask. SIGBUS, which the guard keeps open, counts as blocked
+/// if the program has blocked it.
+///
 /// # Safety
 /// As for `sigprocmask` or `pthread_sigmask`.
 pub(crate) unsafe fn mask(
@@ -95,7 +103,7 @@ pub(crate) unsafe fn mask(
 ) -> c_int {
     let was_blocked = guard::is_on() && guard::is_blocked();
     // The new set is read before the call, since both sets may have the same address.
-    let has_it = guard::is_on() && has_sigbus(new.cast());
+    let has_sigbus = guard::is_on() && has_sigbus(new.cast());
     // SAFETY: the program's own call.
     let result = unsafe { real(how, new, old) };
     if !guard::is_on() || result != 0 {
@@ -105,20 +113,21 @@ pub(crate) unsafe fn mask(
     if let Some(old) = unsafe { old.cast::<u64>().as_mut() }
         && was_blocked
     {
-        *old |= guard::BIT;
+        *old |= guard::SIGBUS_BIT;
     }
-    if !new.is_null() && !confinement::is_aside() {
+    if !new.is_null() && !confinement::is_vfork_child() {
         match how {
-            libc::SIG_SETMASK => guard::mask_changed(has_it),
-            libc::SIG_BLOCK if has_it => guard::mask_changed(true),
-            libc::SIG_UNBLOCK if has_it => guard::mask_changed(false),
+            libc::SIG_SETMASK => guard::note_blocked(has_sigbus),
+            libc::SIG_BLOCK if has_sigbus => guard::note_blocked(true),
+            libc::SIG_UNBLOCK if has_sigbus => guard::note_blocked(false),
             _ => {}
         }
     }
     result
 }
 
-/// Makes the system call `rt_sigaction` for the program.
+/// Makes the system call `rt_sigaction` for the program, like [`sigaction`]. `new` and `old` are
+/// addresses of actions, or 0.
 ///
 /// # Safety
 /// `call` is the program's own, with these arguments.
@@ -142,14 +151,14 @@ pub(crate) unsafe fn by_number(
         // SAFETY: the kernel has written the previous action.
         && let Some(old) = unsafe { old.as_mut() }
     {
-        if let Some(program) = guard::in_place_of(old.handler) {
+        if let Some(program) = guard::program_action_if_guarded(old.handler) {
             *old = program;
         } else if was_masking {
-            old.mask |= guard::BIT;
+            old.mask |= guard::SIGBUS_BIT;
         }
     }
     if new != 0 {
-        is_set(signal, masking);
+        follow_up_action(signal, masking);
     }
     result
 }

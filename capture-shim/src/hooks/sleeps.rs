@@ -9,7 +9,7 @@ use crate::c_library::types;
 use crate::log;
 use crate::platform::clock;
 
-/// Makes a call that sleeps, and logs it.
+/// Makes a call that sleeps, and logs its duration if the process has a log.
 #[inline(always)]
 fn log_sleep<R>(call: impl FnOnce() -> R) -> R {
     let begin = clock::current_ticks();

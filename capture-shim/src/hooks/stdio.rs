@@ -1,10 +1,10 @@
-//! Buffered files of libc over descriptors: opened, closed, read and written within libc.
+//! Buffered files of libc (`FILE`) over descriptors: opened, closed, read and written within libc.
 //!
-//! If libc's tables are known (`exports/buffered.rs`), a file's own reads, writes and closes call
-//! the functions here. Otherwise they are unseen. The table of descriptors can still be kept right:
-//! `fclose` closes a descriptor without `close`, and `fopen` returns a number that may have been a
-//! socket's. A file that is made from a socket, or closed over one, is logged, because bytes may
-//! move over it that the log does not have.
+//! If libc's tables of file functions are known (`exports/buffered.rs`), the reads, writes and
+//! closes of files call the functions here. Otherwise they are unseen. The table of descriptors can
+//! still be kept right: `fclose` closes a descriptor without `close`, and `fopen` returns a number
+//! that may have been a socket's. A file that is made from a socket, or closed over one, is logged,
+//! because bytes may move over it that the log does not have.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -38,8 +38,8 @@ unsafe fn file_descriptor(file: *mut FILE) -> c_int {
     fd
 }
 
-/// Function of libc's files that a function of the library replaces. It is set before any of these
-/// is called.
+/// Libc's function for one operation on files, which a function of this library replaces in libc's
+/// table. It is set before the replacement can be called.
 pub(crate) struct LibcFileFunction(AtomicPtr<c_void>);
 
 impl LibcFileFunction {
@@ -53,22 +53,24 @@ impl LibcFileFunction {
     }
 }
 
-/// Function by which a file reads.
+/// Libc's function by which a file reads its descriptor.
 pub(crate) static READ: LibcFileFunction = LibcFileFunction::none();
-/// Function by which a file writes.
+/// Libc's function by which a file writes to its descriptor.
 pub(crate) static WRITE: LibcFileFunction = LibcFileFunction::none();
-/// Function by which a file is closed.
+/// Libc's function by which a file closes its descriptor.
 pub(crate) static CLOSE: LibcFileFunction = LibcFileFunction::none();
 
-/// Tables of the files that are followed; zeros if none are.
-static TABLES: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+/// Addresses of libc's function tables that call the hooks of this file, for files of bytes and of
+/// wide characters; zeros if none do.
+static FOLLOWED_TABLES: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
-/// Offset of the table address in a glibc file, in bytes, in all 64-bit versions.
-const TABLE: usize = 216;
+/// Offset of the function table's address in a glibc `FILE`, in bytes, in all 64-bit versions.
+const TABLE_OFFSET: usize = 216;
 
-/// Notes that reads and writes of files with these tables call [`file_read`] and [`file_write`].
+/// Notes that files with these tables (of bytes, of wide characters) call [`file_read`],
+/// [`file_write`] and [`file_close`].
 pub(crate) fn follow_tables(tables: [usize; 2]) {
-    for (place, table) in TABLES.iter().zip(tables) {
+    for (place, table) in FOLLOWED_TABLES.iter().zip(tables) {
         place.store(table, Relaxed);
     }
 }
@@ -79,7 +81,7 @@ pub(crate) fn follow_tables(tables: [usize; 2]) {
 /// `file` is a file of glibc's.
 pub(crate) unsafe fn table_of(file: *const FILE) -> usize {
     // SAFETY: as the caller guarantees.
-    unsafe { file.byte_add(TABLE).cast::<usize>().read() }
+    unsafe { file.byte_add(TABLE_OFFSET).cast::<usize>().read() }
 }
 
 /// Whether reads, writes and the close of a file call the hooks of this file.
@@ -87,7 +89,7 @@ pub(crate) unsafe fn table_of(file: *const FILE) -> usize {
 /// # Safety
 /// `file` is null or a file of libc's.
 unsafe fn is_followed(file: *const FILE) -> bool {
-    let [plain, wide] = &TABLES;
+    let [plain, wide] = &FOLLOWED_TABLES;
     let plain = plain.load(Relaxed);
     if plain == 0 || file.is_null() {
         return false;
@@ -97,17 +99,17 @@ unsafe fn is_followed(file: *const FILE) -> bool {
     table == plain || table == wide.load(Relaxed)
 }
 
-/// Descriptor of a file, after correcting its table entry. Libc opens and closes files of its own
-/// unseen, and their numbers may have belonged to sockets.
+/// Descriptor of a file, after its entry in the table of descriptors was verified. Libc opens and
+/// closes files of its own unseen, and their numbers may have belonged to sockets.
 ///
 /// # Safety
 /// `file` is a file of libc's.
 #[inline(always)]
-unsafe fn certain_descriptor(file: *mut FILE) -> c_int {
+unsafe fn verified_descriptor(file: *mut FILE) -> c_int {
     // SAFETY: as the caller guarantees.
     let fd = unsafe { file_descriptor(file) };
     let entry = table::get_entry(fd);
-    if !entry.is_other() {
+    if !entry.is_uncaptured() {
         resolve::verify_entry(fd, entry);
     }
     fd
@@ -122,7 +124,7 @@ pub(crate) unsafe fn file_read(file: *mut FILE, buffer: *mut c_void, size: ssize
     // SAFETY: libc's own call; its function was set before.
     unsafe {
         let real = core::mem::transmute::<*mut c_void, FileReadFunction>(READ.0.load(Relaxed));
-        let fd = certain_descriptor(file);
+        let fd = verified_descriptor(file);
         let room = size.max(0) as usize;
         let result = transfer::receive_bytes(fd, buffer.cast(), room, || real(file, buffer, size));
         note_use(fd);
@@ -146,10 +148,11 @@ pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ss
     if thread::current_thread().prints_to(unsafe { file_descriptor(file) }) {
         return call();
     }
-    // A log that begins when the process has ended records this end, too.
-    let status = processes::last_status().filter(|_| log::existing_writer().is_none());
+    // If this write begins the log after the end of the process was handled, the end is logged
+    // after the write.
+    let status = processes::exit_status().filter(|_| log::existing_writer().is_none());
     // SAFETY: libc's own file.
-    let fd = unsafe { certain_descriptor(file) };
+    let fd = unsafe { verified_descriptor(file) };
     // Libc writes until all is written, so a smaller result means an error.
     let send = || match call() {
         0 if size > 0 => -1,
@@ -163,7 +166,7 @@ pub(crate) unsafe fn file_write(file: *mut FILE, buffer: *const c_void, size: ss
     if let Some(status) = status
         && log::existing_writer().is_some()
     {
-        processes::process_ends(status);
+        processes::log_process_end(status);
     }
     result.max(0)
 }
@@ -176,24 +179,25 @@ pub(crate) unsafe fn file_close(file: *mut FILE) -> c_int {
     type FileCloseFunction = unsafe extern "C" fn(*mut FILE) -> c_int;
     // SAFETY: libc's own call; its function was set before.
     unsafe {
-        // The count precedes the call: afterwards, another thread may already have the number.
+        // The stream's bytes are counted before the call: after it, another thread may already
+        // have opened the same descriptor number.
         counts::log_final_and_forget(file_descriptor(file));
         core::mem::transmute::<*mut c_void, FileCloseFunction>(CLOSE.0.load(Relaxed))(file)
     }
 }
 
-/// Notes that there is a file over `fd`, if `fd` is a socket.
+/// Notes in the process's state that there is a buffered file over a socket, if `fd` is one.
 #[inline(always)]
 fn note_use(fd: c_int) {
-    if !table::get_entry(fd).is_other()
+    if !table::get_entry(fd).is_uncaptured()
         && let Some(state) = state::current_state()
     {
         state.has_buffered.store(1, Relaxed);
     }
 }
 
-/// Makes a call that opens a file.
-pub(crate) fn opened(call: impl FnOnce() -> *mut FILE) -> *mut FILE {
+/// Makes a call that opens a file, and clears the table's entry of its descriptor.
+pub(crate) fn open(call: impl FnOnce() -> *mut FILE) -> *mut FILE {
     let file = call();
     // SAFETY: libc returned null or an open file.
     closing::clear_reused(unsafe { file_descriptor(file) });
@@ -206,7 +210,7 @@ pub(crate) unsafe fn fdopen(real: types::fdopen, fd: c_int, mode: *const c_char)
     let entry = resolve::resolve_entry(fd, table::get_entry(fd));
     // SAFETY: the program's own call.
     let call = || unsafe { real(fd, mode) };
-    if entry.is_other() {
+    if entry.is_uncaptured() {
         return call();
     }
     let file = hidden::on_flow(Api::FdOpen, entry.flow(), call);
@@ -227,10 +231,10 @@ pub(crate) unsafe fn fclose(real: types::fclose, file: *mut FILE) -> c_int {
     }
     // SAFETY: the program's own file.
     if !unsafe { is_followed(file) } {
-        // The count precedes the call: afterwards, another thread may already have the number.
+        // As in [`file_close`], the count precedes the call.
         counts::log_final_and_forget(fd);
     }
-    if entry.is_other() { call() } else { hidden::on_flow(Api::FClose, entry.flow(), call) }
+    if entry.is_uncaptured() { call() } else { hidden::on_flow(Api::FClose, entry.flow(), call) }
 }
 
 /// # Safety
@@ -247,7 +251,7 @@ pub(crate) unsafe fn freopen(
         counts::log_final_and_forget(unsafe { file_descriptor(file) });
     }
     // SAFETY: the program's own call.
-    opened(|| unsafe { real(path, mode, file) })
+    open(|| unsafe { real(path, mode, file) })
 }
 
 /// # Safety
@@ -257,15 +261,17 @@ pub(crate) unsafe fn popen(
     command: *const c_char,
     mode: *const c_char,
 ) -> *mut FILE {
-    // Libc passes its own environment to the shell, which contains the lineage.
+    // Libc starts the shell with the process's environment, which must have its lineage by then.
     child_birth::complete_birth();
     // SAFETY: the program's own call.
-    opened(|| hidden::timed(Api::POpen, || unsafe { real(command, mode) }))
+    open(|| hidden::timed(Api::POpen, || unsafe { real(command, mode) }))
 }
 
 /// # Safety
 /// As for `pclose`.
 pub(crate) unsafe fn pclose(real: types::pclose, file: *mut FILE) -> c_int {
+    // Libc may close the descriptor unseen. Its entry is cleared before, since another thread may
+    // get the same number as soon as it is closed.
     // SAFETY: the program's own file.
     closing::clear_reused(unsafe { file_descriptor(file) });
     // SAFETY: the program's own call.
@@ -297,9 +303,9 @@ pub(crate) unsafe fn vdprintf_chk(
     log_print(fd, || unsafe { real(fd, flag, format, arguments) })
 }
 
-/// Makes a call that prints to a descriptor. Its result is the number of bytes that libc has
-/// written, in one piece or several, so a stream's bytes are logged as they are. How libc splits
-/// them into datagrams is not known.
+/// Makes a call that prints to a descriptor, and logs it. Its result is the number of bytes that
+/// libc has written, in one piece or several, so a stream's bytes are logged as they are. How libc
+/// splits them into datagrams is not known.
 fn log_print(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let entry = resolve::resolve_entry(fd, table::get_entry(fd));
     match entry.kind() {

@@ -16,12 +16,11 @@ use super::{
     receive_messages, rights, rings, send, signals, waits,
 };
 use crate::c_library::{real, types};
-use crate::state::child_birth;
 
-/// Route to the kernel by number. A call that is known at compile time is inlined into the hook: if
-/// the library is injected, each avoided return saves 10 ns, since after a system call the
-/// processor has forgotten its return predictions.
-pub(crate) trait ByNumber {
+/// Function by which hooks call the kernel. A call that is known at compile time is inlined into
+/// the hook: if the library is injected, each avoided return saves 10 ns, since after a system call
+/// the processor has forgotten its return predictions.
+pub(crate) trait SyscallRoute {
     /// Makes a system call, as libc's `syscall` does.
     ///
     /// # Safety
@@ -37,10 +36,10 @@ pub(crate) trait ByNumber {
     ) -> c_long;
 }
 
-/// Route by libc's `syscall`.
+/// Calls the kernel by libc's `syscall`.
 struct LibcRoute;
 
-impl ByNumber for LibcRoute {
+impl SyscallRoute for LibcRoute {
     #[inline(always)]
     unsafe fn call(
         number: c_long,
@@ -59,12 +58,12 @@ impl ByNumber for LibcRoute {
 /// Defines functions with the types of libc's functions, which call the kernel by number.
 macro_rules! forwarded {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $number:ident;)*) => {
-        /// Libc's functions, by number.
+        /// Functions with the types of libc's, which call the kernel by number.
         mod by_number {
             use super::*;
             $(
                 #[inline(always)]
-                pub(super) unsafe extern "C" fn $name<Way: ByNumber>(
+                pub(super) unsafe extern "C" fn $name<Route: SyscallRoute>(
                     $($argument: $type),*
                 ) -> $result {
                     let mut words = [0; 6];
@@ -73,7 +72,7 @@ macro_rules! forwarded {
                     }
                     let [a, b, c, d, e, f] = words;
                     // SAFETY: the program's own call.
-                    unsafe { Way::call(libc::$number, a, b, c, d, e, f) as $result }
+                    unsafe { Route::call(libc::$number, a, b, c, d, e, f) as $result }
                 }
             )*
         }
@@ -148,6 +147,7 @@ forwarded! {
     fn setresuid(user: uid_t, effective: uid_t, saved: uid_t) -> c_int = SYS_setresuid;
 }
 
+/// Makes a system call by number, with the hook of libc's function for it.
 ///
 /// # Safety
 /// As for `syscall`. It is variadic, but on all Linux architectures a call with six words is the
@@ -173,7 +173,7 @@ pub(crate) unsafe fn syscall(
 /// # Safety
 /// As for [`syscall`].
 #[inline(always)]
-pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
+pub(crate) unsafe fn dispatch_call<Route: SyscallRoute>(
     number: c_long,
     a: c_long,
     b: c_long,
@@ -187,19 +187,19 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
     unsafe {
         match number {
             libc::SYS_read => {
-                read_write::read(by_number::read::<Way>, a as _, b as _, c as _) as c_long
+                read_write::read(by_number::read::<Route>, a as _, b as _, c as _) as c_long
             }
             libc::SYS_write => {
-                read_write::write(by_number::write::<Way>, a as _, b as _, c as _) as c_long
+                read_write::write(by_number::write::<Route>, a as _, b as _, c as _) as c_long
             }
             libc::SYS_readv => {
-                read_write::readv(by_number::readv::<Way>, a as _, b as _, c as _) as c_long
+                read_write::readv(by_number::readv::<Route>, a as _, b as _, c as _) as c_long
             }
             libc::SYS_writev => {
-                read_write::writev(by_number::writev::<Way>, a as _, b as _, c as _) as c_long
+                read_write::writev(by_number::writev::<Route>, a as _, b as _, c as _) as c_long
             }
             libc::SYS_sendto => read_write::sendto(
-                by_number::sendto::<Way>,
+                by_number::sendto::<Route>,
                 a as _,
                 b as _,
                 c as _,
@@ -208,7 +208,7 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
                 f as _,
             ) as c_long,
             libc::SYS_recvfrom => receive::recvfrom(
-                by_number::recvfrom::<Way>,
+                by_number::recvfrom::<Route>,
                 a as _,
                 b as _,
                 c as _,
@@ -217,17 +217,17 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
                 f as _,
             ) as c_long,
             libc::SYS_sendmsg => {
-                send::sendmsg(by_number::sendmsg::<Way>, a as _, b as _, c as _) as c_long
+                send::sendmsg(by_number::sendmsg::<Route>, a as _, b as _, c as _) as c_long
             }
             libc::SYS_recvmsg => {
-                receive_messages::recvmsg(by_number::recvmsg::<Way>, a as _, b as _, c as _)
+                receive_messages::recvmsg(by_number::recvmsg::<Route>, a as _, b as _, c as _)
                     as c_long
             }
             libc::SYS_sendmmsg => {
-                send::sendmmsg(by_number::sendmmsg::<Way>, a as _, b as _, c as _, d as _).into()
+                send::sendmmsg(by_number::sendmmsg::<Route>, a as _, b as _, c as _, d as _).into()
             }
             libc::SYS_recvmmsg => receive_messages::recvmmsg(
-                by_number::recvmmsg::<Way>,
+                by_number::recvmmsg::<Route>,
                 a as _,
                 b as _,
                 c as _,
@@ -236,30 +236,38 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
             )
             .into(),
             libc::SYS_sendfile => {
-                send::sendfile(by_number::sendfile::<Way>, a as _, b as _, c as _, d as _) as c_long
+                send::sendfile(by_number::sendfile::<Route>, a as _, b as _, c as _, d as _)
+                    as c_long
             }
             libc::SYS_socket => {
-                lifecycle::socket(by_number::socket::<Way>, a as _, b as _, c as _).into()
+                lifecycle::socket(by_number::socket::<Route>, a as _, b as _, c as _).into()
             }
-            libc::SYS_socketpair => {
-                lifecycle::socketpair(by_number::socketpair::<Way>, a as _, b as _, c as _, d as _)
-                    .into()
-            }
+            libc::SYS_socketpair => lifecycle::socketpair(
+                by_number::socketpair::<Route>,
+                a as _,
+                b as _,
+                c as _,
+                d as _,
+            )
+            .into(),
             libc::SYS_bind => {
-                lifecycle::bind(by_number::bind::<Way>, a as _, b as _, c as _).into()
+                lifecycle::bind(by_number::bind::<Route>, a as _, b as _, c as _).into()
             }
-            libc::SYS_listen => lifecycle::listen(by_number::listen::<Way>, a as _, b as _).into(),
+            libc::SYS_listen => {
+                lifecycle::listen(by_number::listen::<Route>, a as _, b as _).into()
+            }
             libc::SYS_connect => {
-                lifecycle::connect(by_number::connect::<Way>, a as _, b as _, c as _).into()
+                lifecycle::connect(by_number::connect::<Route>, a as _, b as _, c as _).into()
             }
             libc::SYS_accept => {
-                lifecycle::accept(by_number::accept::<Way>, a as _, b as _, c as _).into()
+                lifecycle::accept(by_number::accept::<Route>, a as _, b as _, c as _).into()
             }
             libc::SYS_accept4 => {
-                lifecycle::accept4(by_number::accept4::<Way>, a as _, b as _, c as _, d as _).into()
+                lifecycle::accept4(by_number::accept4::<Route>, a as _, b as _, c as _, d as _)
+                    .into()
             }
             libc::SYS_setsockopt => lifecycle::setsockopt(
-                by_number::setsockopt::<Way>,
+                by_number::setsockopt::<Route>,
                 a as _,
                 b as _,
                 c as _,
@@ -268,22 +276,22 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
             )
             .into(),
             libc::SYS_shutdown => {
-                close::shutdown(by_number::shutdown::<Way>, a as _, b as _).into()
+                close::shutdown(by_number::shutdown::<Route>, a as _, b as _).into()
             }
-            libc::SYS_close => close::close(by_number::close::<Way>, a as _).into(),
+            libc::SYS_close => close::close(by_number::close::<Route>, a as _).into(),
             libc::SYS_close_range => {
-                close::close_range(by_number::close_range::<Way>, a as _, b as _, c as _).into()
+                close::close_range(by_number::close_range::<Route>, a as _, b as _, c as _).into()
             }
-            libc::SYS_dup => dup::dup(by_number::dup::<Way>, a as _).into(),
+            libc::SYS_dup => dup::dup(by_number::dup::<Route>, a as _).into(),
             #[cfg(target_arch = "x86_64")]
             libc::SYS_dup2 => dup::dup2(real!(dup2), a as _, b as _).into(),
-            libc::SYS_dup3 => dup::dup3(by_number::dup3::<Way>, a as _, b as _, c as _).into(),
-            libc::SYS_fcntl => dup::fcntl(by_number::fcntl::<Way>, a as _, b as _, c as _).into(),
+            libc::SYS_dup3 => dup::dup3(by_number::dup3::<Route>, a as _, b as _, c as _).into(),
+            libc::SYS_fcntl => dup::fcntl(by_number::fcntl::<Route>, a as _, b as _, c as _).into(),
             libc::SYS_execve => {
-                programs::execve(by_number::execve::<Way>, a as _, b as _, c as _).into()
+                programs::execve(by_number::execve::<Route>, a as _, b as _, c as _).into()
             }
             libc::SYS_execveat => programs::execveat(
-                by_number::execveat::<Way>,
+                by_number::execveat::<Route>,
                 a as _,
                 b as _,
                 c as _,
@@ -292,7 +300,7 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
             )
             .into(),
             libc::SYS_splice => send::splice(
-                by_number::splice::<Way>,
+                by_number::splice::<Route>,
                 a as _,
                 b as _,
                 c as _,
@@ -302,10 +310,10 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
             ) as c_long,
             // The offset is passed in two words, so these calls have six arguments.
             libc::SYS_preadv2 => read_write::receive_vector(a as _, b as _, c as _, || {
-                Way::call(number, a, b, c, d, e, f) as ssize_t
+                Route::call(number, a, b, c, d, e, f) as ssize_t
             }) as c_long,
             libc::SYS_pwritev2 => read_write::send_vector(a as _, b as _, c as _, || {
-                Way::call(number, a, b, c, d, e, f) as ssize_t
+                Route::call(number, a, b, c, d, e, f) as ssize_t
             }) as c_long,
             #[cfg(target_arch = "x86_64")]
             libc::SYS_open
@@ -314,7 +322,7 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
             | libc::SYS_epoll_create
             | libc::SYS_inotify_init
             | libc::SYS_signalfd => {
-                new_descriptors::note(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
+                new_descriptors::open(|| Route::call(number, a, b, c, d, e, f) as c_int).into()
             }
             libc::SYS_openat
             | libc::SYS_openat2
@@ -327,67 +335,67 @@ pub(crate) unsafe fn dispatch_call<Way: ByNumber>(
             | libc::SYS_pidfd_open
             | libc::SYS_pidfd_getfd
             | libc::SYS_userfaultfd => {
-                new_descriptors::note(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
+                new_descriptors::open(|| Route::call(number, a, b, c, d, e, f) as c_int).into()
             }
             libc::SYS_io_uring_setup => {
-                rings::log_new_ring(|| Way::call(number, a, b, c, d, e, f) as c_int).into()
+                rings::log_new_ring(|| Route::call(number, a, b, c, d, e, f) as c_int).into()
             }
             libc::SYS_pipe2 => {
-                new_descriptors::pipe2(by_number::pipe2::<Way>, a as _, b as _).into()
+                new_descriptors::pipe2(by_number::pipe2::<Route>, a as _, b as _).into()
             }
-            libc::SYS_setuid => rights::setuid(by_number::setuid::<Way>, a as _).into(),
+            libc::SYS_setuid => rights::setuid(by_number::setuid::<Route>, a as _).into(),
             libc::SYS_setreuid => {
-                rights::setreuid(by_number::setreuid::<Way>, a as _, b as _).into()
+                rights::setreuid(by_number::setreuid::<Route>, a as _, b as _).into()
             }
             libc::SYS_setresuid => {
-                rights::setresuid(by_number::setresuid::<Way>, a as _, b as _, c as _).into()
+                rights::setresuid(by_number::setresuid::<Route>, a as _, b as _, c as _).into()
             }
             #[cfg(target_arch = "x86_64")]
             libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => {
-                waits::by_number(number, [a, b, c, d, e, f], || Way::call(number, a, b, c, d, e, f))
+                waits::by_number(number, [a, b, c, d, e, f], || {
+                    Route::call(number, a, b, c, d, e, f)
+                })
             }
             libc::SYS_ppoll
             | libc::SYS_pselect6
             | libc::SYS_epoll_pwait
-            | libc::SYS_epoll_pwait2 => {
-                waits::by_number(number, [a, b, c, d, e, f], || Way::call(number, a, b, c, d, e, f))
-            }
+            | libc::SYS_epoll_pwait2 => waits::by_number(number, [a, b, c, d, e, f], || {
+                Route::call(number, a, b, c, d, e, f)
+            }),
             #[cfg(feature = "resources")]
             libc::SYS_futex => {
-                futexes::by_number([a, b, c], || Way::call(number, a, b, c, d, e, f))
+                futexes::by_number([a, b, c], || Route::call(number, a, b, c, d, e, f))
             }
-            libc::SYS_chroot => rights::chroot(by_number::chroot::<Way>, a as _).into(),
+            libc::SYS_chroot => rights::chroot(by_number::chroot::<Route>, a as _).into(),
             libc::SYS_pivot_root => {
-                rights::pivot_root(by_number::pivot_root::<Way>, a as _, b as _).into()
+                rights::pivot_root(by_number::pivot_root::<Route>, a as _, b as _).into()
             }
-            libc::SYS_unshare => rights::unshare(by_number::unshare::<Way>, a as _).into(),
+            libc::SYS_unshare => rights::unshare(by_number::unshare::<Route>, a as _).into(),
             // The child returns here as well.
             libc::SYS_clone => {
-                child_birth::complete_birth();
-                rights::keep_ways(a as _);
-                Way::call(number, a, b, c, d, e, f)
+                processes::prepare_clone(a as _);
+                Route::call(number, a, b, c, d, e, f)
             }
             libc::SYS_clone3 => {
-                child_birth::complete_birth();
-                rights::keep_ways(processes::clone3_flags(a));
-                Way::call(number, a, b, c, d, e, f)
+                processes::prepare_clone(processes::clone3_flags(a));
+                Route::call(number, a, b, c, d, e, f)
             }
-            libc::SYS_setns => rights::setns(by_number::setns::<Way>, a as _, b as _).into(),
+            libc::SYS_setns => rights::setns(by_number::setns::<Route>, a as _, b as _).into(),
             libc::SYS_prlimit64 => {
-                rights::prlimit(by_number::prlimit::<Way>, a as _, b as _, c as _, d as _).into()
+                rights::prlimit(by_number::prlimit::<Route>, a as _, b as _, c as _, d as _).into()
             }
-            libc::SYS_prctl => rights::prctl(by_number::prctl::<Way>, a as _, b, c, d, e).into(),
+            libc::SYS_prctl => rights::prctl(by_number::prctl::<Route>, a as _, b, c, d, e).into(),
             libc::SYS_seccomp => {
-                rights::handle_seccomp(a, b, c, || Way::call(number, a, b, c, d, e, f))
+                rights::handle_seccomp(a, b, c, || Route::call(number, a, b, c, d, e, f))
             }
             libc::SYS_landlock_restrict_self => {
-                rights::restrict_files(|| Way::call(number, a, b, c, d, e, f))
+                rights::restrict_files(|| Route::call(number, a, b, c, d, e, f))
             }
             libc::SYS_rt_sigaction => {
-                signals::by_number(a as _, b, c, || Way::call(number, a, b, c, d, e, f))
+                signals::by_number(a as _, b, c, || Route::call(number, a, b, c, d, e, f))
             }
-            libc::SYS_exit_group => processes::exit(by_number::exit::<Way>, a as _).into(),
-            _ => Way::call(number, a, b, c, d, e, f),
+            libc::SYS_exit_group => processes::exit(by_number::exit::<Route>, a as _).into(),
+            _ => Route::call(number, a, b, c, d, e, f),
         }
     }
 }

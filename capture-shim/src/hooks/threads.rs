@@ -1,4 +1,4 @@
-//! Threads: records the creator of each.
+//! Threads: records which thread created each.
 //!
 //! Only the new thread knows its own id, and only the creator is certain to be the creator. So the
 //! creator leaves its id in a small table of slots, from which the new thread fetches it with its
@@ -17,11 +17,13 @@ use crate::c_library::{linker, types};
 use crate::log::{self, LogStanding, guard};
 use crate::platform::identity;
 use crate::state::{child_birth, thread};
-use crate::tuning::MAX_BEGINNINGS;
+use crate::tuning::MAX_NEW_THREADS;
 
-/// Slot of a new thread that has not begun yet. Free while its creator is 0.
+/// Slot of a new thread that has not begun yet.
 struct NewThreadSlot {
+    /// Id of the thread that creates it; 0 while the slot is free.
     creator: AtomicU32,
+    /// The program's start function, and its argument.
     entry: AtomicPtr<c_void>,
     argument: AtomicPtr<c_void>,
     /// Whether the thread begins with SIGBUS blocked, from the program's point of view.
@@ -29,14 +31,14 @@ struct NewThreadSlot {
 }
 
 /// Slots of threads that have not begun yet.
-static BEGINNINGS: [NewThreadSlot; MAX_BEGINNINGS] = [const {
+static NEW_THREADS: [NewThreadSlot; MAX_NEW_THREADS] = [const {
     NewThreadSlot {
         creator: AtomicU32::new(0),
         entry: AtomicPtr::new(core::ptr::null_mut()),
         argument: AtomicPtr::new(core::ptr::null_mut()),
         is_blocked: AtomicBool::new(false),
     }
-}; MAX_BEGINNINGS];
+}; MAX_NEW_THREADS];
 
 /// # Safety
 /// As for `pthread_create`.
@@ -51,8 +53,8 @@ pub(crate) unsafe fn pthread_create(
     let own = match log::log_standing() {
         LogStanding::Writes(writer) => Some(writer.tid()),
         // The thread may use a socket later, and then its id matters as the creator's.
-        LogStanding::Silent(_) => Some(identity::thread_id()),
-        LogStanding::Aside => None,
+        LogStanding::NoLogYet(_) => Some(identity::thread_id()),
+        LogStanding::Excluded => None,
     };
     let Some(slot) = own.and_then(claim_slot) else {
         // SAFETY: the program's own call.
@@ -88,14 +90,14 @@ unsafe fn has_own_mask(attributes: *const c_void) -> bool {
 /// Frees all slots in a child, which has none of the threads that would fetch them.
 pub(crate) fn forget_starting() {
     // A page that is not written is not copied.
-    for slot in BEGINNINGS.iter().filter(|slot| slot.creator.load(Relaxed) != 0) {
+    for slot in NEW_THREADS.iter().filter(|slot| slot.creator.load(Relaxed) != 0) {
         slot.creator.store(0, Relaxed);
     }
 }
 
 /// Claims a free slot for the thread `creator`.
 fn claim_slot(creator: u32) -> Option<&'static NewThreadSlot> {
-    BEGINNINGS.iter().find(|slot| {
+    NEW_THREADS.iter().find(|slot| {
         slot.creator.load(Relaxed) == 0
             && slot.creator.compare_exchange(0, creator, AcqRel, Relaxed).is_ok()
     })
@@ -108,16 +110,16 @@ struct ThreadStart {
     argument: *mut c_void,
 }
 
-/// Stores the facts from the creator of a new thread, and frees the slot. This is the thread's
-/// first action.
-unsafe extern "C" fn arrive(slot: &NewThreadSlot) -> ThreadStart {
+/// Takes the facts that its creator left for the new thread, which calls this first, and frees the
+/// slot. Returns the program's start function and its argument.
+unsafe extern "C" fn take_slot(slot: &NewThreadSlot) -> ThreadStart {
     let argument = slot.argument.load(Acquire);
     let entry = slot.entry.load(Relaxed);
     let is_blocked = slot.is_blocked.load(Relaxed);
     let creator = slot.creator.swap(0, AcqRel);
     thread::current_thread().creator.store(creator, Relaxed);
     if is_blocked {
-        guard::begin_blocked();
+        guard::inherit_blocked();
     }
     ThreadStart { entry, argument }
 }
@@ -129,11 +131,11 @@ unsafe extern "C" fn arrive(slot: &NewThreadSlot) -> ThreadStart {
 unsafe extern "C" fn begin() {
     core::arch::naked_asm!(
         "sub rsp, 8",
-        "call {arrive}",
+        "call {take_slot}",
         "add rsp, 8",
         "mov rdi, rdx",
         "jmp rax",
-        arrive = sym arrive,
+        take_slot = sym take_slot,
     )
 }
 
@@ -144,16 +146,17 @@ unsafe extern "C" fn begin() {
 unsafe extern "C" fn begin() {
     core::arch::naked_asm!(
         "stp x29, x30, [sp, #-16]!",
-        "bl {arrive}",
+        "bl {take_slot}",
         "ldp x29, x30, [sp], #16",
         "mov x16, x0",
         "mov x0, x1",
         "br x16",
-        arrive = sym arrive,
+        take_slot = sym take_slot,
     )
 }
 
-/// Leaves the rest of the thread's chunk to others, since the calling thread ends.
+/// Leaves the rest of the calling thread's chunk of the log to other threads, since the thread
+/// ends.
 #[cfg(feature = "injected")]
 pub(crate) fn thread_ends() {
     crate::log::partial_chunks::thread_ends();

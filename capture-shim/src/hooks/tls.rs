@@ -12,7 +12,8 @@ use socket_log::encode::Direction;
 use crate::c_library::{tls, types};
 use crate::flows::message_snippets::plain::{self, PlaintextScope};
 
-/// Function of a TLS library for the call site `$caller`, with its type.
+/// The TLS library's own function, cast to its type. A process may have several such libraries:
+/// `$caller`, the address that called the hook, decides which one is meant.
 macro_rules! own {
     ($function:ident, $caller:ident, $type:ty) => {
         // SAFETY: the library's own function of that name, with its documented type.
@@ -27,28 +28,29 @@ macro_rules! own {
 pub(super) use own;
 
 /// Makes the program's call, which moves plain text from or to `parts`, each an address and a
-/// maximum length: as many bytes as `moved` returns for its result, and at most `most`. Without
-/// `within` nothing is inspected.
+/// maximum length, and inspects it: as many bytes as `moved` returns for the call's result, and at
+/// most `most`. Without a `scope` nothing is inspected.
 ///
 /// # Safety
 /// The parts are null or readable for their lengths.
 #[inline(always)]
 pub(super) unsafe fn with_plaintext<R: Copy>(
-    within: Option<PlaintextScope>,
+    scope: Option<PlaintextScope>,
     parts: impl Iterator<Item = (*const u8, usize)>,
     most: usize,
     call: impl FnOnce() -> R,
     moved: impl FnOnce(R) -> usize,
 ) -> R {
-    let Some(within) = within else { return call() };
+    let Some(scope) = scope else { return call() };
     let result = call();
     // SAFETY: as the caller guarantees.
-    unsafe { within.leave_scope(parts, moved(result), most) };
+    unsafe { scope.leave_scope(parts, moved(result), most) };
     result
 }
 
 /// Makes the program's call, which moves plain text of a `session` of OpenSSL or GnuTLS in this
-/// direction from or to one buffer.
+/// direction from or to one buffer, and inspects it. `moved` returns the number of bytes for the
+/// call's result, which is at most `most`.
 ///
 /// # Safety
 /// The buffer is readable for the bytes that the call moves.
@@ -66,12 +68,13 @@ unsafe fn call_session<R: Copy>(
     unsafe { with_plaintext(plain::enter_scope(session, direction), parts, most, call, moved) }
 }
 
-/// Defines the hooks of functions that return the number of bytes, or a value that is not positive.
+/// Defines the hooks of functions that return the number of moved bytes, or 0 or a negative error.
 macro_rules! counted {
     ($(
         $hook:ident($session:ident, $buffer:ident: $pointer:ty, $size:ident: $sized:ty
             $(, $more:ident: $kind:ty)*) -> $result:ty => $function:ident, $direction:ident;
     )*) => {$(
+        /// Makes the program's call, and inspects its plain text.
         ///
         /// # Safety
         /// As for the TLS library's function with this name.
@@ -110,10 +113,11 @@ counted! {
         -> ssize_t => GNUTLS_RECORD_SEND_RANGE, Send;
 }
 
-/// Defines the hooks of functions that return 1 and store the number of bytes in their last
-/// argument.
+/// Defines the hooks of functions that return 1 if they have stored the number of moved bytes in
+/// their last argument.
 macro_rules! counted_by_argument {
     ($($hook:ident($pointer:ty) => $function:ident, $direction:ident;)*) => {$(
+        /// Makes the program's call, and inspects its plain text.
         ///
         /// # Safety
         /// As for the TLS library's function with this name.
@@ -142,6 +146,8 @@ counted_by_argument! {
     ssl_write_ex(*const c_void) => SSL_WRITE_EX, Send;
 }
 
+/// Peeks at plain text, which is not inspected.
+///
 /// # Safety
 /// As for `SSL_peek`.
 pub(crate) unsafe extern "C" fn ssl_peek(
@@ -160,6 +166,8 @@ pub(crate) unsafe extern "C" fn ssl_peek(
     }
 }
 
+/// Peeks at plain text, which is not inspected.
+///
 /// # Safety
 /// As for `SSL_peek_ex`.
 pub(crate) unsafe extern "C" fn ssl_peek_ex(
@@ -182,6 +190,7 @@ pub(crate) unsafe extern "C" fn ssl_peek_ex(
 /// Defines the hooks of functions that end a session.
 macro_rules! ending {
     ($($hook:ident => $function:ident;)*) => {$(
+        /// Ends a session, and forgets its conversation.
         ///
         /// # Safety
         /// As for the TLS library's function with this name.
@@ -200,6 +209,8 @@ ending! {
     gnutls_deinit => GNUTLS_DEINIT;
 }
 
+/// Unloads a library, and forgets the known addresses of the TLS libraries' functions.
+///
 /// # Safety
 /// As for `dlclose`.
 pub(crate) unsafe fn dlclose(real: types::dlclose, handle: *mut c_void) -> c_int {

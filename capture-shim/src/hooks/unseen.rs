@@ -1,4 +1,5 @@
-//! Programs that load no library: a process that starts one records this, since nothing else will.
+//! Programs that do not load the library: a process that starts one records this with the cause (a
+//! constant of [`socket_log::layout::unseen`]), since nothing else will.
 //!
 //! A `vfork` child cannot write a record, since it runs on its parent's memory. It leaves a note in
 //! this memory, which the parent records when it makes its next child, executes another program, or
@@ -21,12 +22,12 @@ use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
 /// Directory of the reading process's own descriptors.
 const OWN_DESCRIPTORS: &[u8] = b"/proc/self/fd/";
 
-/// Maximum depth of nested interpreters, as in the kernel.
-const DEEPEST: usize = 5;
+/// Maximum number of interpreters of interpreters (`#!`), as in the kernel.
+const MAX_INTERPRETERS: usize = 5;
 
 /// Note of a `vfork` child about the program that it starts.
 struct VforkNote {
-    /// State of the note: one of the constants of this type.
+    /// `FREE`, `BUSY` (being written or read), or `READY` to be recorded.
     state: AtomicU32,
     what: UnsafeCell<UnseenProgram>,
 }
@@ -35,7 +36,8 @@ const FREE: u32 = 0;
 const BUSY: u32 = 1;
 const READY: u32 = 2;
 
-/// Contents of a note: the cause, the process, and the path of the program.
+/// Contents of a note: the cause for which the program is not recorded, the process, and the
+/// program's path, with zeros after it.
 #[derive(Clone, Copy)]
 struct UnseenProgram {
     cause: u16,
@@ -98,14 +100,12 @@ impl PendingNote {
     }
 }
 
-/// Records that the calling process is about to become `program`. `refused` is the error for which
-/// the program cannot open the library, or 0.
+/// Records that the calling process is about to execute `program`, if the program will not load the
+/// library. `refused` is the error for which the program cannot open the library, or 0.
 pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
-    let is_aside = matches!(log::log_standing(), LogStanding::Aside);
-    if !is_aside {
-        // The notes of earlier children are in the memory that the call replaces.
-        collect_notes();
-    }
+    let is_excluded = matches!(log::log_standing(), LogStanding::Excluded);
+    // The notes of earlier children are in the memory that the call replaces.
+    collect_notes();
     let (mut note, mut announced) = (None, None);
     inspect_program(program, refused, |cause, file| {
         if matches!(cause, unseen::STATIC | unseen::GO) {
@@ -113,7 +113,7 @@ pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
         }
         if announced.is_some() {
             // A recorder injects the library into the program.
-        } else if is_aside {
+        } else if is_excluded {
             note = leave_note(without_recorder(cause), file.name);
         } else {
             write_record(without_recorder(cause), identity::process_id(), file.name);
@@ -122,15 +122,16 @@ pub(crate) fn log_exec(program: &ProgramName, refused: c_int) -> PendingNote {
     PendingNote { note, announced }
 }
 
-/// Records that the calling process has started `program` as the process `pid`. `refused` is the
-/// error for which the program cannot open the library, or 0.
+/// Records that the calling process has started `program` as the process `pid`, if the program will
+/// not load the library. `refused` is as for [`log_exec`].
 pub(crate) fn log_spawned(program: &ProgramName, refused: c_int, pid: u32) {
     inspect_program(program, refused, |cause, file| {
         write_record(without_recorder(cause), pid, file.name)
     });
 }
 
-/// Cause that is recorded for a program with a `cause` and without injection by a recorder.
+/// Cause to record for a program into which no recorder has injected the library: `NOT_PUT` if a
+/// recorder should have done it, otherwise `cause`.
 fn without_recorder(cause: u16) -> u16 {
     match cause {
         unseen::STATIC | unseen::GO if announce::recorder_socket().is_some() => unseen::NOT_PUT,
@@ -157,10 +158,16 @@ pub(crate) fn announce_spawn(
     announced
 }
 
-/// Records the notes of `vfork` children in the log.
+/// Records the notes of `vfork` children in the log. A `vfork` child leaves them to its parent.
 pub(crate) fn collect_notes() {
+    if matches!(log::log_standing(), LogStanding::Excluded) {
+        return;
+    }
     for note in &NOTES.0 {
-        if note.state.compare_exchange(READY, BUSY, AcqRel, Relaxed).is_ok() {
+        // A page that is not written is not copied in a child.
+        if note.state.load(Relaxed) == READY
+            && note.state.compare_exchange(READY, BUSY, AcqRel, Relaxed).is_ok()
+        {
             // SAFETY: now owned by this thread; and the copy is small.
             let UnseenProgram { cause, pid, program } = unsafe { *note.what.get() };
             note.state.store(FREE, Release);
@@ -206,9 +213,10 @@ fn leave_note(cause: u16, program: &[u8]) -> Option<usize> {
     Some(index)
 }
 
-/// Calls `unseen` with the cause and the program's file if nothing of the program will be recorded.
+/// Calls `report` with the cause and the program's file if nothing of the program will be recorded.
+/// `refused` is the error for which the program cannot open the library, or 0.
 #[inline(never)]
-fn inspect_program(program: &ProgramName, refused: c_int, unseen: impl FnOnce(u16, &ProgramFile)) {
+fn inspect_program(program: &ProgramName, refused: c_int, report: impl FnOnce(u16, &ProgramFile)) {
     let given = match *program {
         ProgramName::Opened(_) => c"",
         ProgramName::Path(text) | ProgramName::Name(text) | ProgramName::Below(_, text) => {
@@ -238,7 +246,9 @@ fn inspect_program(program: &ProgramName, refused: c_int, unseen: impl FnOnce(u1
     let Some(mut room) = PathScratch::new() else { return };
     let of_file = unseen_cause(path.as_c_str(), room.as_text());
     let of_file = match of_file {
-        Some(unseen::STATIC | unseen::GO) if permitted_syscalls::is_active() && !can_be_put() => {
+        Some(unseen::STATIC | unseen::GO)
+            if permitted_syscalls::is_active() && !can_be_injected() =>
+        {
             Some(unseen::FILTER)
         }
         other => other,
@@ -254,12 +264,12 @@ fn inspect_program(program: &ProgramName, refused: c_int, unseen: impl FnOnce(u1
             write_target(path_of, given, link);
         }
         let name = if link.as_bytes().is_empty() { path_of } else { link.as_bytes() };
-        unseen(cause, &ProgramFile { path: path_of, name });
+        report(cause, &ProgramFile { path: path_of, name });
     }
 }
 
-/// Writes the target of a path by a descriptor: the descriptor's own file, followed by the name
-/// `below` it, if there is one.
+/// Writes the target of `path`, which leads by a descriptor in `/proc/self/fd`: the path of the
+/// descriptor's file, followed by the name `below` it, if there is one.
 fn write_target(path: &[u8], below: &[u8], to: &mut BoundedText<PATH>) {
     let Some(mut room) = PathScratch::new() else { return };
     let descriptor: &mut BoundedText<PATH> = room.as_text();
@@ -288,7 +298,7 @@ pub(crate) fn can_make_log() -> bool {
 }
 
 /// Whether the active filters let a recorder inject the library into a program.
-fn can_be_put() -> bool {
+fn can_be_injected() -> bool {
     let all = |numbers: &[core::ffi::c_long]| {
         numbers.iter().all(|number| permitted_syscalls::passes_call(*number, &[0; 6]))
     };
@@ -331,7 +341,7 @@ fn unseen_cause(path: &CStr, room: &mut BoundedText<PATH>) -> Option<u16> {
     if gains {
         return Some(unseen::RIGHTS);
     }
-    let of_image = image_cause(path, room, DEEPEST);
+    let of_image = image_cause(path, room, MAX_INTERPRETERS);
     let is_given = || directory::is_uprooted() || keep::kept_recorder().is_some();
     if of_image.is_some_and(|cause| cause != unseen::GO) || user == 0 || is_given() {
         return of_image;
@@ -341,7 +351,9 @@ fn unseen_cause(path: &CStr, room: &mut BoundedText<PATH>) -> Option<u16> {
     raw::is_denied(room.as_c_str()).then_some(unseen::DIRECTORY).or(of_image)
 }
 
-/// Cause in the program's file, or in the file of its interpreter.
+/// Cause in the program's file, or in the file of its interpreter, for which nothing will be
+/// recorded; `None` if there is none. `room` is the buffer for the file's beginning, `depth` the
+/// number of further interpreters that are followed.
 fn image_cause(path: &CStr, room: &mut BoundedText<PATH>, depth: usize) -> Option<u16> {
     let file = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK, 0).ok()?;
     *room = BoundedText::new();
@@ -365,7 +377,8 @@ fn image_cause(path: &CStr, room: &mut BoundedText<PATH>, depth: usize) -> Optio
     elf_cause(room.as_bytes()).filter(|cause| *cause != unseen::STATIC || !is_linker)
 }
 
-/// Cause in the beginning of an ELF file.
+/// Cause in the beginning of an ELF file for which nothing will be recorded; `None` if the program
+/// will load the library.
 fn elf_cause(head: &[u8]) -> Option<u16> {
     const CLASS_64: u8 = 2;
     let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));

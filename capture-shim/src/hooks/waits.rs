@@ -11,8 +11,8 @@ use crate::log;
 use crate::platform::{clock, raw};
 use crate::state::options::recording_options;
 
-/// Makes the program's call, and logs it if waits are recorded. A call that does not block is no
-/// wait.
+/// Makes the program's call, and logs it if waits are recorded and the call may wait. `blocks`
+/// returns whether its timeout is not zero.
 #[inline(always)]
 fn log_wait(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c_int) -> c_int {
     if !recording_options().waits {
@@ -37,13 +37,13 @@ fn log_wait_if_blocking(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_i
 /// Whether a timeout is more than zero; a null pointer means no timeout.
 ///
 /// An invalid pointer counts as no timeout, since the kernel will refuse it.
-fn is_some_time(timeout: *const timespec) -> bool {
+fn is_nonzero_timeout(timeout: *const timespec) -> bool {
     // SAFETY: null, or found readable.
     unsafe { read_pointer(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
 }
 
 /// Whether a timeout of `select` is more than zero; a null pointer means no timeout.
-fn is_some_short_time(timeout: *const timeval) -> bool {
+fn is_nonzero_timeval(timeout: *const timeval) -> bool {
     // SAFETY: null, or found readable.
     unsafe { read_pointer(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
 }
@@ -73,11 +73,11 @@ pub(crate) fn by_number(
     let (call, blocks) = match number {
         #[cfg(target_arch = "x86_64")]
         libc::SYS_poll => (WaitCall::Poll, third as c_int != 0),
-        libc::SYS_ppoll => (WaitCall::Poll, is_some_time(address(third))),
+        libc::SYS_ppoll => (WaitCall::Poll, is_nonzero_timeout(address(third))),
         #[cfg(target_arch = "x86_64")]
-        libc::SYS_select => (WaitCall::Select, is_some_short_time(address(fifth).cast())),
-        libc::SYS_pselect6 => (WaitCall::Select, is_some_time(address(fifth))),
-        libc::SYS_epoll_pwait2 => (WaitCall::Epoll, is_some_time(address(fourth))),
+        libc::SYS_select => (WaitCall::Select, is_nonzero_timeval(address(fifth).cast())),
+        libc::SYS_pselect6 => (WaitCall::Select, is_nonzero_timeout(address(fifth))),
+        libc::SYS_epoll_pwait2 => (WaitCall::Epoll, is_nonzero_timeout(address(fourth))),
         _ => (WaitCall::Epoll, fourth as c_int != 0),
     };
     let mut result = 0;
@@ -88,12 +88,13 @@ pub(crate) fn by_number(
     result
 }
 
-/// Makes a wait of the family of `epoll_wait` on `epoll`, to which the kernel reports `events`.
+/// Makes a wait of the family of `epoll_wait` on `epoll`, for which the kernel reports `events`,
+/// and logs it.
 ///
 /// # Safety
 /// `wait` is the program's own call, with these arguments.
 #[inline(always)]
-unsafe fn epoll_timed(
+unsafe fn log_epoll_wait(
     epoll: c_int,
     events: *mut epoll_event,
     blocks: impl FnOnce() -> bool,
@@ -147,7 +148,11 @@ pub(crate) unsafe fn ppoll(
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
     unsafe {
-        log_wait(WaitCall::Poll, || is_some_time(timeout), move || real(fds, count, timeout, mask))
+        log_wait(
+            WaitCall::Poll,
+            || is_nonzero_timeout(timeout),
+            move || real(fds, count, timeout, mask),
+        )
     }
 }
 
@@ -165,7 +170,7 @@ pub(crate) unsafe fn ppoll_chk(
     unsafe {
         log_wait(
             WaitCall::Poll,
-            || is_some_time(timeout),
+            || is_nonzero_timeout(timeout),
             move || real(fds, count, timeout, mask, room),
         )
     }
@@ -182,7 +187,7 @@ pub(crate) unsafe fn select(
     timeout: *mut timeval,
 ) -> c_int {
     // Evaluated before the call, which may change the timeout.
-    let blocks = || is_some_short_time(timeout);
+    let blocks = || is_nonzero_timeval(timeout);
     // SAFETY: the program's own call.
     log_wait(WaitCall::Select, blocks, move || unsafe { real(count, read, write, except, timeout) })
 }
@@ -202,7 +207,7 @@ pub(crate) unsafe fn pselect(
     unsafe {
         log_wait(
             WaitCall::Select,
-            || is_some_time(timeout),
+            || is_nonzero_timeout(timeout),
             move || real(count, read, write, except, timeout, mask),
         )
     }
@@ -221,7 +226,7 @@ pub(crate) unsafe fn epoll_wait(
     // SAFETY: the program's own call.
     unsafe {
         let wait = move || real(epoll, events, most, timeout);
-        epoll_timed(epoll, events, || timeout != 0, wait)
+        log_epoll_wait(epoll, events, || timeout != 0, wait)
     }
 }
 
@@ -238,7 +243,7 @@ pub(crate) unsafe fn epoll_pwait(
     // SAFETY: the program's own call.
     unsafe {
         let wait = move || real(epoll, events, most, timeout, mask);
-        epoll_timed(epoll, events, || timeout != 0, wait)
+        log_epoll_wait(epoll, events, || timeout != 0, wait)
     }
 }
 
@@ -255,6 +260,6 @@ pub(crate) unsafe fn epoll_pwait2(
     // SAFETY: the program's own call and timeout.
     unsafe {
         let wait = move || real(epoll, events, most, timeout, mask);
-        epoll_timed(epoll, events, || is_some_time(timeout), wait)
+        log_epoll_wait(epoll, events, || is_nonzero_timeout(timeout), wait)
     }
 }

@@ -1,4 +1,4 @@
-//! Causes for which a log cannot grow, and a pause after each failure.
+//! Causes ([`lost`]) for which a log cannot grow, and a pause after each failure.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -7,7 +7,7 @@ use socket_log::layout::lost;
 use crate::state::ProcessState;
 use crate::tuning::MAX_PAUSE;
 
-/// Whether the shortage with this cause may be over soon.
+/// Whether a failure with this cause may be over soon.
 pub(crate) fn is_temporary(cause: usize) -> bool {
     matches!(cause, lost::BUSY | lost::SHORTAGE)
 }
@@ -23,9 +23,9 @@ pub(crate) fn cause_of_error(error: isize) -> usize {
     }
 }
 
-/// Gets space for the log by `attempt`, unless an attempt has failed just now. After each failure
-/// twice as many records are dropped before the next attempt, so that a program in trouble is not
-/// slowed down, too.
+/// Calls `attempt`, which gets space for the log, unless the pause after a failed attempt lasts:
+/// then returns the cause of that failure. After each failure twice as many records are dropped
+/// before the next attempt, so that a program in trouble is not slowed down, too.
 pub(crate) fn try_with_backoff<T>(
     state: &ProcessState,
     attempt: impl FnOnce() -> Result<T, usize>,
@@ -52,7 +52,8 @@ pub(crate) fn try_with_backoff<T>(
     result
 }
 
-/// Stops the log's growth for `cause`. A full disk would otherwise be asked again at every call.
+/// Stops the log's growth for good, for `cause`. Otherwise each call would try to allocate on a
+/// full disk.
 pub(crate) fn stop_growth(state: &ProcessState, cause: usize) {
     state.stopped.store(cause as u32 + 1, Relaxed);
 }

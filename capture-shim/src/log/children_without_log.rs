@@ -1,6 +1,5 @@
-//! Count of children that use sockets and can make no log. Nothing else would report them, so they
-//! count themselves, in memory that they share with the process that made them. The log of the
-//! process that made them has the count.
+//! Counts children that use sockets and can make no log. Nothing else would report them, so they
+//! count themselves, in memory that they share with their parent. The parent's log has the count.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -41,7 +40,8 @@ pub(crate) fn count_child() {
 pub(crate) fn collect_counter(state: &ProcessState, header: &FileHeader) {
     // SAFETY: null, or a mapping that is never removed.
     if let Some(count) = unsafe { state.without_log.load(Relaxed).as_ref() } {
-        // Children that had only this header to count in are few, and came before.
+        // `fetch_max`, as children may have counted themselves in the header directly, see
+        // `preallocated_logs::count_missing`.
         header.without_log.fetch_max(count.load(Relaxed), Relaxed);
     }
 }

@@ -1,5 +1,5 @@
-//! Chunks of a thread: ensures space for the next record after a recent enough anchor, and leaves
-//! full chunks.
+//! Chunks of a thread: ensures that its chunk has space for the next record after a recent anchor
+//! (a moment on all clocks, to which the times of records refer), and replaces full chunks.
 //!
 //! This is separate from the writer's fast paths, because only one in some hundreds of records
 //! needs it.
@@ -18,9 +18,9 @@ use crate::platform::clock;
 use crate::state::options::{RESOURCES, recording_options};
 use crate::state::{self, thread};
 
-/// Full chunk of a thread, until the record that did not fit is written in the next chunk. Only
-/// then may other threads reuse it. Otherwise a thread that sleeps in between would wake up, or be
-/// killed, with none of its records left.
+/// Full chunk of a thread, until the record that did not fit into it is written in the next chunk.
+/// Only then may other threads reuse the full chunk. Otherwise the records of a thread that is
+/// killed or sleeps in between could all be overwritten.
 pub(crate) struct FullChunk {
     /// Cursor of the full chunk, or 0. It is the only field, so that it takes no stack.
     full: usize,
@@ -35,8 +35,8 @@ impl Drop for FullChunk {
     }
 }
 
-/// Releases the full chunk to others. It is a separate function, to keep the stack of the writing
-/// functions small for a rare case.
+/// Releases the full chunk to other threads. Not inlined, so that the writing functions need less
+/// stack.
 #[cold]
 #[inline(never)]
 fn retire_chunk(full: usize) {
@@ -45,15 +45,15 @@ fn retire_chunk(full: usize) {
     }
 }
 
-/// Length of the longest record that is written here, and an anchor before it, in words.
-const LONGEST: usize = 80;
+/// Length of the longest record for which space is ensured here, with an anchor before it, in
+/// words.
+const LONGEST_RECORD_WORDS: usize = 80;
 
 impl RecordWriter {
-    /// Whether the longest record that is written here fits into the thread's chunk, with an anchor
-    /// before it.
+    /// Whether the longest record fits into the thread's chunk, with an anchor before it.
     fn has_room(self) -> bool {
-        const { assert!(LONGEST <= LARGEST_RECORD_WORDS) };
-        self.has_words(LONGEST)
+        const { assert!(LONGEST_RECORD_WORDS <= LARGEST_RECORD_WORDS) };
+        self.has_words(LONGEST_RECORD_WORDS)
     }
 
     /// Whether `words` words fit into the thread's chunk.
@@ -62,12 +62,13 @@ impl RecordWriter {
         used != 0 && used + 4 * words <= CHUNK_BYTES
     }
 
-    /// Gives the thread a chunk for the final writes of libc's files once the log no longer grows.
+    /// Gives the thread enough room for the writes of libc's stdio streams at the process's end,
+    /// when the log no longer grows.
     #[cold]
     #[inline(never)]
     pub(super) fn make_last_room(self) {
         let cursor = self.thread.cursor.load(Relaxed);
-        if !self.has_words(4 * LONGEST) {
+        if !self.has_words(4 * LONGEST_RECORD_WORDS) {
             // The chunk is left as if it were full.
             state::replace_word(&self.thread.cursor, cursor, cursor.next_multiple_of(CHUNK_BYTES));
             drop(self.make_ready(clock::current_ticks()));
@@ -75,11 +76,12 @@ impl RecordWriter {
     }
 
     /// Ensures that a transfer or datagram, which is to be written next, and the record of its rare
-    /// words are in one chunk. The caller keeps the returned value until the first is written.
+    /// words are in one chunk. The caller keeps the returned value until the transfer or datagram
+    /// is written.
     #[inline(always)]
     pub(crate) fn make_room_for_words(self, now: u64) -> Option<FullChunk> {
         const WORDS: usize = SHORT_DATAGRAM_WORDS + 1 + MAX_RARE_WORDS;
-        // The transfer itself counts what is lost.
+        // If there is no chunk, writing the transfer counts the loss.
         if self.has_words(WORDS) { None } else { self.try_make_ready(now).ok() }
     }
 
@@ -90,7 +92,8 @@ impl RecordWriter {
         self.try_make_ready(now).inspect_err(|cause| self.count_lost(*cause)).ok()
     }
 
-    /// The same, but the record does not count as lost: returns the cause.
+    /// As [`RecordWriter::make_ready`], but returns the cause ([`lost`]) in place of counting the
+    /// record as lost.
     fn try_make_ready(self, now: u64) -> Result<FullChunk, usize> {
         let mut full_chunk = FullChunk { full: 0 };
         if !self.has_room() {
@@ -120,10 +123,9 @@ impl RecordWriter {
     }
 
     /// Gives the thread a new chunk. Returns the cursor of the full chunk, if other threads may
-    /// reuse it once a record is in the new one, or 0.
+    /// reuse it once a record is in the new one, or 0. The error is a cause of [`lost`].
     ///
-    /// What needs much stack has a frame of its own, which does not add to the one of creating a
-    /// part of the log.
+    /// Steps that need much stack are separate functions, so that their frames do not add up.
     fn take_chunk(self) -> Result<usize, usize> {
         let stopped = self.state.stopped.load(Relaxed);
         if stopped != 0 {
@@ -139,8 +141,8 @@ impl RecordWriter {
             && !self.thread.has_ended()
             && let Some(left) = partial_chunks::take_chunk(self.state)
         {
-            // SAFETY: `take_chunk` gave the rest of an ended thread's chunk to this thread; it is
-            // larger than this record.
+            // SAFETY: `take_chunk` gave the rest of an ended thread's chunk to this thread; the
+            // rest is larger than this record.
             unsafe { continue_chunk(left, tid, &anchor) }
         } else if recording_options().keeps_newest {
             recycle::recycle_chunk(self.state, header, tid, &anchor)?
@@ -149,8 +151,8 @@ impl RecordWriter {
             open_chunk(memory.cast(), tid, &anchor, &[]);
             (memory, CHUNK_HEADER_WORDS)
         };
-        // A signal handler in between still writes into the old chunk, which has another latest
-        // record.
+        // A signal handler in between still writes into the old chunk, and no short form may refer
+        // to the new chunk's anchor there.
         self.thread.latest.store(0, Release);
         let begin = |old| {
             // As long as handlers write into the old chunk, the peers that they note belong to it.
@@ -173,8 +175,8 @@ impl RecordWriter {
         Ok(if recording_options().keeps_newest { old } else { 0 })
     }
 
-    /// Writes the facts with which a chunk begins: `is_own_first` says that it is the thread's
-    /// first one.
+    /// Writes the facts with which a chunk begins. `is_own_first` is whether this is the thread's
+    /// first chunk.
     #[inline(never)]
     fn write_start(self, anchor: &Anchor, is_own_first: bool) {
         self.set_anchor(anchor);
@@ -184,7 +186,7 @@ impl RecordWriter {
         }
         self.begin_goroutine();
         #[cfg(not(feature = "injected"))]
-        if is_first && let Some((name, flags)) = state::unfollowed_runtime::unfollowed() {
+        if is_first && let Some((name, flags)) = state::unfollowed_runtime::name_and_flags() {
             let words = encode::unfollowed_runtime_record(anchor.ticks, name, flags);
             self.append_words(words.as_slice());
         }

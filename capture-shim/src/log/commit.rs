@@ -1,5 +1,5 @@
-//! Commitment of chunks and records: their first word is stored last, which makes them visible to
-//! readers.
+//! Commits chunks and records: stores the first word last, which makes the chunk or record visible
+//! to readers.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -45,7 +45,7 @@ pub(super) unsafe fn commit_record(
 }
 
 /// Stores a datagram's fixed words and its peer's name, as [`commit_record`] does. Names of the
-/// usual lengths are copied whole.
+/// usual lengths are copied by a few instructions.
 ///
 /// # Safety
 /// `length` words are reserved at `place`: those of `head` and of `peer`, padded to whole words.

@@ -1,4 +1,5 @@
-//! Preparation for a time in which the process can neither make a log nor open one.
+//! Prepares for a confinement: a time in which the process can neither make a log nor open one,
+//! after `chroot`, as another user, or with forbidden system calls.
 
 use core::ffi::CStr;
 
@@ -15,14 +16,14 @@ use crate::{log, state};
 
 /// Whether the caller is a `vfork` child. Its rights are its own while its memory is its parent's,
 /// so it must not be treated as a process that has given up anything.
-pub(crate) fn is_aside() -> bool {
+pub(crate) fn is_vfork_child() -> bool {
     log::state_for_table().is_none()
 }
 
-/// Abilities that a process keeps after it has given up something.
+/// Abilities that a process keeps after it has given up rights or system calls.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptAbilities {
-    /// Whether the process can populate the pages of a mapping.
+    /// Whether the process can have the kernel allocate the pages of a mapping (`madvise`).
     pub(crate) populate: bool,
     /// Whether the process may use sockets, as far as known: it has some, or can make them.
     pub(crate) socket: bool,
@@ -30,7 +31,8 @@ pub(crate) struct KeptAbilities {
     pub(crate) fork: bool,
 }
 
-/// Prepares for a time in which no log can be made or opened.
+/// Provides space for a time in which no log can be made or opened: the process's own log is made
+/// or mapped ahead, and logs for its children are preallocated.
 pub(crate) fn provide_reserve(abilities: KeptAbilities) {
     let Some(state) = state::current_state() else { return };
     // The names of logs that are made ahead contain the start of the process.
@@ -38,12 +40,12 @@ pub(crate) fn provide_reserve(abilities: KeptAbilities) {
     if abilities.socket || abilities.fork {
         program_facts::remember_facts();
     }
-    if let LogStanding::Silent(state) = log::log_standing()
+    if let LogStanding::NoLogYet(state) = log::log_standing()
         && abilities.socket
     {
         start::begin_ahead(
             state,
-            if abilities.populate { segment::FIRST } else { RESERVE_AHEAD_BYTES },
+            if abilities.populate { segment::FIRST_SEGMENT_BYTES } else { RESERVE_AHEAD_BYTES },
         );
     } else if let Some(writer) = log::existing_writer()
         && let Some(header) = writer.header()
@@ -57,14 +59,14 @@ pub(crate) fn provide_reserve(abilities: KeptAbilities) {
 }
 
 /// Makes `user`, as which the process will run, the owner of the log, so that the process can open
-/// it again. If this is refused, or if the user cannot reach the log's directory, descriptors of
-/// log and directory are kept.
+/// the log again. If the kernel refuses this, or if the user cannot reach the log's directory,
+/// descriptors of log and directory are kept open.
 pub(crate) fn hand_over(user: uid_t) {
-    if user == uid_t::MAX || user == raw::geteuid() || is_aside() {
+    if user == uid_t::MAX || user == raw::geteuid() || is_vfork_child() {
         return;
     }
     // The new user may have no access to the recorder's socket.
-    keep::recorder();
+    keep::keep_recorder();
     let Some(mut memory) = PathScratch::new() else { return };
     let path: &mut BoundedText<PATH> = memory.as_text();
     directory::push_home(path);

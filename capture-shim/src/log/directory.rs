@@ -8,7 +8,7 @@ use crate::platform::raw::{self, OwnDescriptor};
 use crate::platform::text::{BoundedText, PATH, PathScratch};
 use crate::state::settings;
 
-/// Flag that the paths known to the process may lead elsewhere now. A child inherits both.
+/// Flag that the paths known to the process may lead elsewhere now. A child inherits it.
 static UPROOTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the data directory may no longer be at its old path.
@@ -28,15 +28,16 @@ pub(crate) fn push_home(path: &mut BoundedText<PATH>) {
 }
 
 /// Flags for opening a directory below the data directory, where others may have put links.
-const BELOW: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+const DIRECTORY_FLAGS: c_int =
+    libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
 
 /// Opens the host's directory without following links below the data directory.
 #[cold]
 #[inline(never)]
 pub(crate) fn open_directory() -> Result<OwnDescriptor, isize> {
-    raw::open(settings::hosts_directory(), BELOW, 0)?.open_file(
+    raw::open(settings::hosts_directory(), DIRECTORY_FLAGS, 0)?.open_file(
         settings::host_directory(),
-        BELOW,
+        DIRECTORY_FLAGS,
         0,
     )
 }
@@ -60,7 +61,7 @@ pub(crate) fn make_all() {
     if raw::mkdir(hosts, 0o755) == 0 && is_root {
         raw::chmod(hosts, 0o755);
     }
-    let Ok(hosts) = raw::open(hosts, BELOW, 0) else { return };
+    let Ok(hosts) = raw::open(hosts, DIRECTORY_FLAGS, 0) else { return };
     // A server that drops its rights makes logs in it as another user, too. Such a user may neither
     // list nor remove the files of others. A process without root rights is the only user.
     let (host, mode) = (settings::host_directory(), if is_root { 0o1733 } else { 0o750 });

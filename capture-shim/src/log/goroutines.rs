@@ -1,8 +1,9 @@
-//! Goroutines in the log: a record in the chunk of a thread states the goroutine of the following
-//! records.
+//! Goroutines (or other contexts of a language runtime) in the log: a record in the chunk of a
+//! thread states the goroutine of the following records.
 //!
-//! A thread runs one goroutine after another, so a record is written when it changes, and at the
-//! beginning of each chunk. Another record states which goroutine was woken or started by another.
+//! A thread runs one goroutine after another, so a record is written when the goroutine changes,
+//! and at the beginning of each chunk. Another kind of record states that the goroutine has woken
+//! or started another one.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -29,8 +30,8 @@ impl RecordWriter {
         self.record_start(goroutine.number as u32);
     }
 
-    /// Writes the start of the context of the next records, if the runtime was asked for it and no
-    /// record was written of it.
+    /// Writes the start of the context of the next records, if the context comes from a runtime
+    /// that is asked, and its start was not written yet.
     #[cfg(not(feature = "injected"))]
     #[inline(always)]
     fn record_start(self, number: u32) {
@@ -63,6 +64,7 @@ impl RecordWriter {
         is_written
     }
 
+    /// Writes the goroutine of the next records if the thread's chunk has no room for it.
     #[cold]
     #[inline(never)]
     fn record_change(self) {
@@ -83,6 +85,8 @@ impl RecordWriter {
         self.append_goroutine();
     }
 
+    /// Appends the goroutine of the next records to the thread's chunk, unless it is recorded
+    /// there.
     fn append_goroutine(self) {
         if let Some(Goroutine { number, creator }) = recorded_goroutine::unrecorded_goroutine() {
             self.append_words(encode::goroutine_record(number, creator).as_slice());
@@ -91,8 +95,8 @@ impl RecordWriter {
     }
 }
 
-/// Logs that a goroutine was woken, or `started`, at `now` ticks. A process that has no log does
-/// not begin one for it.
+/// Logs that the goroutine `number` was woken, or started if `started`, at `now` ticks. A process
+/// that has no log does not begin one for this.
 #[inline(always)]
 pub(crate) fn record_ready(now: u64, number: u64, started: bool) {
     let is_written =
@@ -106,7 +110,8 @@ pub(crate) fn record_ready(now: u64, number: u64, started: bool) {
     }
 }
 
-/// Logs that a goroutine was woken, if the thread has no chunk yet, or none with enough room.
+/// Logs that a goroutine was woken, as [`record_ready`], if the thread has no chunk with enough
+/// room.
 #[cold]
 #[inline(never)]
 fn record_ready_slow(now: u64, number: u64, started: bool) {

@@ -5,8 +5,8 @@
 //! copies on write and has no space for the copy, or if its disk or server has failed. So from the
 //! beginning of a log on, the library handles this signal. After a fault in the log's own memory,
 //! private memory replaces the page; then the log grows no further, and unwritten records are
-//! counted. All other faults go to the program's own action, which is kept here, and which the
-//! program finds whenever it asks (`hooks/signals.rs`). [Decision
+//! counted. All other faults go to the program's own action, which is stored here, and which the
+//! program sees whenever it queries the action (`hooks/signals.rs`). [Decision
 //! 0128](../../../docs/decisions/0128-a-guard-against-sigbus.md) has the reasons.
 
 use core::ffi::{c_int, c_void};
@@ -20,7 +20,7 @@ use super::{causes, segment};
 use crate::platform::raw::{self, PAGE, SignalAction};
 use crate::state::{self, ProcessState, thread};
 
-/// Program's own action on SIGBUS.
+/// Program's own action on SIGBUS, with the fields of the kernel's `sigaction`.
 struct ProgramAction {
     handler: AtomicUsize,
     flags: AtomicU64,
@@ -36,22 +36,22 @@ static PROGRAM: ProgramAction = ProgramAction {
     mask: AtomicU64::new(0),
 };
 
-/// Whether this process, or an ancestor, has had a log to be guarded.
+/// Whether the guard is wanted: this process, or an ancestor, has had a log.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Signals with SIGBUS blocked in their handlers, from the program's point of view, a bit each.
+/// Signals during whose handlers the program has SIGBUS blocked, a bit each.
 static MASKING: AtomicU64 = AtomicU64::new(0);
 
 /// Largest number of a signal.
 const MAX_SIGNAL: c_int = 64;
 
 /// Bit of SIGBUS in a set of signals.
-pub(crate) const BIT: u64 = raw::signal_bit(SIGBUS);
+pub(crate) const SIGBUS_BIT: u64 = raw::signal_bit(SIGBUS);
 
 /// Type of a handler.
 type SignalHandler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
-/// Whether the program's action is kept here.
+/// Whether the guard is on: then the program's action is stored here.
 #[inline]
 pub(crate) fn is_on() -> bool {
     WANTED.load(Relaxed)
@@ -63,9 +63,11 @@ pub(crate) fn begin_guard() {
     if cfg!(feature = "injected") || WANTED.swap(true, Relaxed) {
         return;
     }
-    take_over();
+    install_guard();
     let masking = MASKING.load(Relaxed);
-    (1..=MAX_SIGNAL).filter(|signal| masking & raw::signal_bit(*signal) != 0).for_each(keep_open);
+    (1..=MAX_SIGNAL)
+        .filter(|signal| masking & raw::signal_bit(*signal) != 0)
+        .for_each(unmask_in_handler);
 }
 
 /// Notes whether the program's handler of `signal` has SIGBUS blocked while it runs. Nearly all
@@ -78,27 +80,26 @@ pub(crate) fn note_mask(signal: c_int, is_masking: bool) {
     }
 }
 
-/// Lets faults of the calling thread reach the guard: while SIGBUS is blocked, they end the
-/// process.
+/// Unblocks SIGBUS in the calling thread, so that its faults reach the guard: a fault while SIGBUS
+/// is blocked ends the process. The thread's mark remembers that the program has SIGBUS blocked.
 ///
-/// SIGBUS may have been unblocked before, and then only the thread's mark shows that the program
-/// has it blocked: by a change of the mask before the thread's first record, by the thread that has
-/// started this one, or by the parent's thread that this one is a copy of.
+/// If the kernel reports SIGBUS as unblocked, the mark stays as it is: the guard may have unblocked
+/// it before, in this thread, in the thread that has started this one, or in the parent's thread.
 pub(crate) fn begin_thread() {
-    if is_on() && raw::change_mask(libc::SIG_UNBLOCK, BIT) & BIT != 0 {
+    if is_on() && raw::change_mask(libc::SIG_UNBLOCK, SIGBUS_BIT) & SIGBUS_BIT != 0 {
         thread::current_thread().set_blocked(true);
     }
 }
 
-/// Lets faults reach the guard while the program's handler of another signal runs, since the
-/// handler may send.
-pub(crate) fn keep_open(signal: c_int) {
+/// Unblocks SIGBUS during the program's handler of `signal`, since the handler may log, and its
+/// faults have to reach the guard.
+pub(crate) fn unmask_in_handler(signal: c_int) {
     let is_handler =
         |action: &SignalAction| ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.handler);
     if is_masking(signal)
         && let Some(mut action) = raw::signal_action(signal).filter(is_handler)
     {
-        action.mask &= !BIT;
+        action.mask &= !SIGBUS_BIT;
         // SAFETY: the program has set this handler itself; only the mask differs.
         unsafe { raw::set_action(signal, &action) };
     }
@@ -110,12 +111,12 @@ pub(crate) fn is_masking(signal: c_int) -> bool {
     (1..=MAX_SIGNAL).contains(&signal) && MASKING.load(Relaxed) & raw::signal_bit(signal) != 0
 }
 
-/// Lets faults reach the guard after a change of the calling thread's mask: the program has blocked
-/// SIGBUS, or unblocked it. The thread's mark keeps the program's view.
-pub(crate) fn mask_changed(is_blocked: bool) {
+/// Notes that the program has blocked SIGBUS in the calling thread, or unblocked it. A blocked
+/// SIGBUS is unblocked again, so that faults reach the guard.
+pub(crate) fn note_blocked(is_blocked: bool) {
     thread::current_thread().set_blocked(is_blocked);
     if is_blocked {
-        raw::change_mask(libc::SIG_UNBLOCK, BIT);
+        raw::change_mask(libc::SIG_UNBLOCK, SIGBUS_BIT);
     }
 }
 
@@ -125,13 +126,13 @@ pub(crate) fn is_blocked() -> bool {
 }
 
 /// Notes that a new thread begins with the mask of a thread that has blocked SIGBUS.
-pub(crate) fn begin_blocked() {
+pub(crate) fn inherit_blocked() {
     thread::current_thread().set_blocked(true);
 }
 
-/// Saves the current action as the program's own, and installs the guard instead. If a program
-/// ignores the signal, programs that it executes inherit this, so it gets no guard.
-pub(crate) fn take_over() {
+/// Stores the current action as the program's own, and installs the guard instead. A program that
+/// ignores the signal gets no guard, since the programs that it executes inherit the ignoring.
+pub(crate) fn install_guard() {
     let default = SignalAction { handler: libc::SIG_DFL, flags: 0, restorer: 0, mask: 0 };
     // SAFETY: `guarding_action` has `on_fault`, which has the type of a handler.
     let Some(found) = (unsafe { raw::replace_action(SIGBUS, &guarding_action(&default)) }) else {
@@ -161,7 +162,8 @@ pub(crate) fn take_over() {
     }
 }
 
-/// Guard's action in place of `program`'s. A fault may also occur while the handler runs.
+/// The guard's action in place of the program's action `program`. A fault may also occur while the
+/// handler runs.
 fn guarding_action(program: &SignalAction) -> SignalAction {
     let (flag, restorer) = raw::signal_restorer();
     let kept = match program.handler {
@@ -172,7 +174,7 @@ fn guarding_action(program: &SignalAction) -> SignalAction {
         handler: own_handler(),
         flags: (kept | SA_SIGINFO | SA_NODEFER) as u64 | flag,
         restorer,
-        mask: program.mask & !BIT,
+        mask: program.mask & !SIGBUS_BIT,
     }
 }
 
@@ -181,8 +183,8 @@ fn own_handler() -> usize {
     on_fault as *const () as usize
 }
 
-/// Program's action, if the kernel's action is the guard's `handler`.
-pub(crate) fn in_place_of(handler: usize) -> Option<SignalAction> {
+/// The program's own action, if `handler`, which the kernel has, is the guard's handler.
+pub(crate) fn program_action_if_guarded(handler: usize) -> Option<SignalAction> {
     (handler == own_handler()).then(program_action)
 }
 
@@ -196,7 +198,7 @@ fn program_action() -> SignalAction {
     }
 }
 
-/// Handler of SIGBUS.
+/// The guard's handler of SIGBUS.
 unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes a handler a valid `siginfo_t`.
     let (code, address) = unsafe { ((*about).si_code, (*about).si_addr().addr()) };
@@ -210,12 +212,12 @@ unsafe extern "C" fn on_fault(signal: c_int, about: *mut siginfo_t, context: *mu
     unsafe {
         if code <= 0 && is_blocked() {
             // The program waits for the signal elsewhere, so it stays blocked from here on.
-            raw::change_mask(libc::SIG_BLOCK, BIT);
+            raw::change_mask(libc::SIG_BLOCK, SIGBUS_BIT);
             let mask = &raw mut (*context.cast::<libc::ucontext_t>()).uc_sigmask;
-            *mask.cast::<u64>() |= BIT;
+            *mask.cast::<u64>() |= SIGBUS_BIT;
             raw::send_again(signal, about);
         } else {
-            pass_on(signal, about, context);
+            perform_program_action(signal, about, context);
         }
     }
 }
@@ -243,7 +245,7 @@ fn replace_page(state: &ProcessState, address: usize) -> bool {
 ///
 /// # Safety
 /// The arguments are what the kernel has passed to the handler.
-unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
+unsafe fn perform_program_action(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
     let program = program_action();
     if program.handler == libc::SIG_DFL {
         // The failed instruction runs again, and fails at its own place, as a core dump has to
@@ -253,7 +255,7 @@ unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
         unsafe {
             raw::set_action(signal, &program);
             if (*about).si_code <= 0 {
-                raw::change_mask(libc::SIG_BLOCK, BIT);
+                raw::change_mask(libc::SIG_BLOCK, SIGBUS_BIT);
                 raw::send_again(signal, about);
             }
         }
@@ -265,7 +267,7 @@ unsafe fn pass_on(signal: c_int, about: *mut siginfo_t, context: *mut c_void) {
     if program.flags as c_int & SA_NODEFER == 0 {
         // The signal is blocked, as the kernel would have done; the previous mask is restored after
         // the handler.
-        raw::change_mask(libc::SIG_BLOCK, BIT);
+        raw::change_mask(libc::SIG_BLOCK, SIGBUS_BIT);
     }
     // SAFETY: the program's own handler, with the kernel's arguments; one with a single argument
     // ignores the others.

@@ -1,11 +1,12 @@
-//! Descriptors that the library keeps in a process that loses the paths to its log: the directory
-//! of the host, in which its children make their logs, and the log itself, by which it grows; and a
-//! socket of the recorder, to which static programs are announced if no path leads to it.
+//! Kept descriptors: descriptors that the library keeps open in a process that loses the paths to
+//! its log. These are the directory of the host, in which the process's children make their logs;
+//! the log itself, which is extended by it; and a socket of the recorder, to which static programs
+//! are announced.
 //!
-//! Other processes have none of them. They have high numbers, and appear closed to the program: its
-//! own `close` of one of these numbers fails as if it were closed, and a call that makes a
-//! descriptor with that number gets it. A number can be closed unseen by calls past libc, so before
-//! each use the kernel is asked whether it still is the same file.
+//! Other processes have no kept descriptors. They have high numbers, and appear closed to the
+//! program: its own `close` of such a number fails, and a call that makes a descriptor with that
+//! number succeeds, as the kept descriptor is moved. A number can be closed unseen by calls past
+//! libc, so before each use the kernel is asked whether it still is the same file.
 
 use core::ffi::{CStr, c_int, c_uint};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -18,7 +19,7 @@ use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR, SECONDS_TO_ANNOUNCE};
 
 /// Suffix of the path of the socket at which the recorder receives ends of streams, after the path
 /// of the socket at which it accepts connections.
-const FAR: &[u8] = b".far";
+const STREAMS_SUFFIX: &[u8] = b".far";
 
 /// Kept descriptor.
 #[repr(C)]
@@ -26,14 +27,17 @@ pub(crate) struct KeptDescriptor {
     /// Number of the descriptor; negative if there is none. It is the first field for code that
     /// reads it without this type.
     fd: AtomicI32,
-    /// Device and inode of the file.
+    /// Device of the file.
     device: AtomicU64,
+    /// Inode of the file.
     inode: AtomicU64,
-    /// Generation of the process, if the descriptor is not shared with a child.
+    /// Generation of the process for which the descriptor is valid; 0 if it is valid in children,
+    /// too.
     generation: AtomicU64,
 }
 
 impl KeptDescriptor {
+    /// No descriptor.
     const fn none() -> KeptDescriptor {
         KeptDescriptor {
             fd: AtomicI32::new(-1),
@@ -55,7 +59,7 @@ impl KeptDescriptor {
         self.fd.store(fd, Release);
     }
 
-    /// The descriptor, if it still is the same file.
+    /// The descriptor, if it was kept for this generation and still is the same file.
     fn get(&self, generation: u64) -> Option<OwnDescriptor> {
         let fd = self.fd.load(Acquire);
         if fd < 0 || self.generation.load(Relaxed) != generation {
@@ -103,9 +107,9 @@ pub(crate) static RECORDER: KeptDescriptor = KeptDescriptor::none();
 /// All descriptors.
 static ALL: [&KeptDescriptor; 3] = [&DIRECTORY, &LOG, &RECORDER];
 
-/// Descriptors that a recorder has put into this process, which cannot get them by path: the
-/// directory and the recorder's socket, 0 if there is none. The recorder writes the numbers before
-/// the library begins, and reads where they are kept to remove them again.
+/// Descriptors that a recorder has put into this process, which cannot open them by their paths:
+/// the directory and the recorder's socket, 0 if there is none. The recorder writes the numbers
+/// before the library begins. Later it reads the numbers under which they are kept, to close them.
 #[cfg(feature = "injected")]
 #[unsafe(no_mangle)]
 static sockcap_handed: [AtomicI32; 2] = [const { AtomicI32::new(0) }; 2];
@@ -144,19 +148,20 @@ fn open_home() -> Result<OwnDescriptor, isize> {
     })
 }
 
-/// Directory of the host, in which several files are to be made.
-pub(crate) fn home() -> Result<OwnDescriptor, isize> {
+/// Opens the directory of the host, so that several files can be made in it, or returns the kept
+/// descriptor.
+pub(crate) fn open_host_directory() -> Result<OwnDescriptor, isize> {
     DIRECTORY.get(0).map_or_else(open_home, Ok)
 }
 
 /// Keeps a socket of the recorder, unless it is kept already or there is no recorder.
-pub(crate) fn recorder() {
+pub(crate) fn keep_recorder() {
     let Some(path) = settings::option_value(settings::INJECTOR).filter(|path| !path.is_empty())
     else {
         return;
     };
     if RECORDER.get(0).is_none()
-        && let Some(socket) = raw::connect_datagrams(path, FAR, SECONDS_TO_ANNOUNCE)
+        && let Some(socket) = raw::connect_datagrams(path, STREAMS_SUFFIX, SECONDS_TO_ANNOUNCE)
     {
         RECORDER.replace_with(&socket, 0);
     }
@@ -183,9 +188,9 @@ pub(crate) fn open_log(state: &ProcessState) -> Result<OwnDescriptor, isize> {
     kept.map_or_else(|| open_again(state), Ok)
 }
 
-/// Flags by which the log is opened again, so that opening takes no time and has no side effects,
-/// whatever is at its path now.
-const AGAIN: c_int = libc::O_RDWR
+/// Flags by which the log is opened again. Opening does not wait and has no side effects, whatever
+/// file is at the log's path now.
+const REOPEN_FLAGS: c_int = libc::O_RDWR
     | libc::O_APPEND
     | libc::O_CLOEXEC
     | libc::O_NOFOLLOW
@@ -197,10 +202,10 @@ const AGAIN: c_int = libc::O_RDWR
 #[cold]
 #[inline(never)]
 fn open_again(state: &ProcessState) -> Result<OwnDescriptor, isize> {
-    let file = open_file(state.log_path(), AGAIN, 0)?;
+    let file = open_file(state.log_path(), REOPEN_FLAGS, 0)?;
     let noted = state.identity.each_ref().map(|word| word.load(Relaxed));
-    let is_it = noted == [0; 2] || file_identity(&file) == noted;
-    if is_it { Ok(file) } else { Err(-libc::ESTALE as isize) }
+    let is_same = noted == [0; 2] || file_identity(&file) == noted;
+    if is_same { Ok(file) } else { Err(-libc::ESTALE as isize) }
 }
 
 /// Notes the file that is the process's log, for [`open_log`].
@@ -266,11 +271,11 @@ pub(crate) fn is_kept(fd: c_int) -> bool {
 fn is_ours(fd: c_int) -> bool {
     let file = OwnDescriptor::never_closed(fd);
     ALL.iter().any(|kept| {
-        let is_it = kept.fd.load(Relaxed) == fd && kept.is_same_file(&file);
-        if !is_it {
+        let is_same = kept.fd.load(Relaxed) == fd && kept.is_same_file(&file);
+        if !is_same {
             let _ = kept.fd.compare_exchange(fd, -1, Relaxed, Relaxed);
         }
-        is_it
+        is_same
     })
 }
 
@@ -281,8 +286,8 @@ pub(crate) fn free_number(fd: c_int) {
     }
 }
 
-/// Calls `close` for the ranges of numbers from `first` to `last` without the kept ones, and stops
-/// at its first failure.
+/// Calls `close` for the ranges of descriptor numbers from `first` to `last` that contain no kept
+/// descriptor, and stops at its first failure. Returns the last result of `close`, or 0.
 pub(crate) fn close_around(
     first: c_uint,
     last: c_uint,

@@ -20,7 +20,7 @@ use crate::tuning::{
     RESERVE_AHEAD_BYTES, RESERVE_BYTES, RESERVE_BYTES_LIMITED, RESERVE_STEP_BYTES,
 };
 
-/// Whether a reserve can be allocated when it is needed. The kernel is asked once.
+/// Whether the pages of a reserve can be allocated when they are needed. The kernel is asked once.
 pub(crate) fn can_populate() -> bool {
     static ANSWER: AtomicU32 = AtomicU32::new(0);
     if ANSWER.load(Relaxed) == 0 {
@@ -29,13 +29,13 @@ pub(crate) fn can_populate() -> bool {
     ANSWER.load(Relaxed) == 2
 }
 
-/// Makes a reserve for the process's own log, unless it has one, with space allocated `ahead` if
-/// the process may get none later.
+/// Makes a reserve for the process's own log, unless it has one. If `ahead`, the process can
+/// allocate nothing later, so some space is allocated now.
 pub(crate) fn make_reserve(state: &ProcessState, header: &FileHeader, ahead: bool) {
     let used = HEADER_BYTES + header.chunks.load(Relaxed) as usize * CHUNK_BYTES;
     if !state.reserve.load(Acquire).is_null() {
-        // The next loss of rights may be worse. A step less will do, since pages of a mapping are
-        // slow to get.
+        // The process loses more rights than when the reserve was made. One step less than the
+        // full space is enough, since allocating pages of a mapping is slow.
         while ahead
             && state.reserve_ready.load(Relaxed) < used + RESERVE_AHEAD_BYTES - RESERVE_STEP_BYTES
             && matches!(grow_reserve(state), Some(Ok(())))
@@ -96,7 +96,8 @@ pub(crate) fn reserved_chunk(
     Some(Ok(memory.wrapping_add(offset)))
 }
 
-/// Allocates the next step of the reserve; `None` if all of the reserve is allocated.
+/// Allocates the next [`RESERVE_STEP_BYTES`] of the reserve, or returns the cause ([`lost`]) of a
+/// failure; `None` if all of the reserve is allocated.
 fn grow_reserve(state: &ProcessState) -> Option<Result<(), usize>> {
     let memory = state.reserve.load(Acquire);
     let ready = state.reserve_ready.load(Relaxed);

@@ -1,4 +1,4 @@
-//! File of a new log: its path, and making it.
+//! Makes the file of a new log.
 
 use core::ffi::c_int;
 
@@ -18,7 +18,8 @@ pub(crate) fn process_start(state: &ProcessState) -> Anchor {
     if birth == Anchor::default() { clock::read_anchor() } else { birth }
 }
 
-/// Sets `path` to the path of a log of this process, with this `extension`.
+/// Sets `path` to the path of a log of this process, with this `extension`. `None` if the path is
+/// too long.
 pub(crate) fn set_path(
     path: &mut BoundedText<PATH>,
     state: &ProcessState,
@@ -33,7 +34,7 @@ pub(crate) fn set_path(
 }
 
 /// Flags by which a log is made.
-const NEW: c_int = libc::O_RDWR
+const CREATE_FLAGS: c_int = libc::O_RDWR
     | libc::O_APPEND
     | libc::O_CREAT
     | libc::O_EXCL
@@ -45,18 +46,19 @@ fn mode() -> u32 {
     if recording_options().keeps_any_snippets() { 0o600 } else { 0o640 }
 }
 
-/// Makes the file `path` in `home`, its parent directory.
+/// Makes the file `path` in `home`, its parent directory. The error is the kernel's.
 pub(crate) fn create_in(
     home: &OwnDescriptor,
     path: &BoundedText<PATH>,
 ) -> Result<OwnDescriptor, isize> {
-    home.open_file(keep::base_name(path.as_c_str()), NEW, mode())
+    home.open_file(keep::base_name(path.as_c_str()), CREATE_FLAGS, mode())
         .inspect(OwnDescriptor::keep_in_place)
 }
 
-/// Makes the file `path`, and its parent directories if they are missing.
+/// Makes the file `path`, and its parent directories if they are missing. The error is a cause of
+/// [`socket_log::layout::lost`].
 pub(crate) fn create_log_file(path: &BoundedText<PATH>) -> Result<OwnDescriptor, usize> {
-    let make = || keep::open_file(path.as_c_str(), NEW, mode());
+    let make = || keep::open_file(path.as_c_str(), CREATE_FLAGS, mode());
     let is_missing = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();
     let file = make().or_else(|error| {
         if is_missing(&error) {

@@ -1,9 +1,9 @@
 //! Partial chunks of ended threads: the rest of a chunk is given to the next thread that begins, so
 //! that a program of many short threads does not need a chunk for each.
 //!
-//! A thread's end is detected by a destructor of thread-specific data. Only this covers a return,
-//! an exit and a cancellation alike, and, unlike a language's thread-local storage, it allocates
-//! nothing.
+//! A thread's end is detected by a destructor of thread-specific data (`pthread_key_create`). Only
+//! such a destructor covers a return, an exit and a cancellation alike, and, unlike a language's
+//! thread-local storage, allocates nothing.
 
 use core::ffi::{c_uint, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -17,12 +17,12 @@ use crate::c_library::linker;
 use crate::platform::clock;
 use crate::state::options::{RESOURCES, recording_options};
 use crate::state::{self, ProcessState, thread};
-use crate::tuning::MIN_LEAVING_BYTES;
+use crate::tuning::MIN_PARTIAL_CHUNK_BYTES;
 
 /// Number of keys, from 0 on, for which glibc allocates no memory in a thread.
 const KEYS_WITHOUT_ALLOCATION: c_uint = 32;
 
-/// Key plus one, with a destructor that marks a thread's end; 0 if there is none.
+/// Key of the thread-specific data, plus one; 0 if there is none.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Registers a destructor for the end of threads.
@@ -43,7 +43,7 @@ pub(crate) fn watch_thread_ends() {
     }
 }
 
-/// Registers the end of the calling thread, which has its first chunk.
+/// Has [`on_end`] called at the end of the calling thread, which has got its first chunk.
 pub(crate) fn expect_end() {
     if KEY.load(Relaxed) != 0
         && let Some(set) = linker::pthread_setspecific()
@@ -63,7 +63,7 @@ unsafe extern "C" fn on_end(_: *mut c_void) {
 pub(crate) fn thread_ends() {
     let (Some(state), thread) = (state::current_state(), thread::current_thread()) else { return };
     if thread.attached.load(Relaxed) != state.generation.load(Relaxed) {
-        return; // It came from the parent of this process, and so did its chunk.
+        return; // The thread's state and its chunk are copies of those in the parent process.
     }
     if RESOURCES {
         // SAFETY: takes no arguments.
@@ -87,9 +87,9 @@ pub(crate) fn thread_ends() {
 /// Keeps the rest of a chunk, from `cursor` on, for the next thread that begins.
 pub(crate) fn leave_chunk(state: &ProcessState, cursor: usize) {
     let used = cursor % CHUNK_BYTES;
-    if used != 0 && CHUNK_BYTES - used >= MIN_LEAVING_BYTES {
+    if used != 0 && CHUNK_BYTES - used >= MIN_PARTIAL_CHUNK_BYTES {
         let _ = state
-            .leavings
+            .partial_chunks
             .iter()
             .any(|place| place.compare_exchange(0, cursor, AcqRel, Relaxed).is_ok());
     }
@@ -101,5 +101,5 @@ pub(crate) fn take_chunk(state: &ProcessState) -> Option<usize> {
         0 => 0,
         _ => place.swap(0, Acquire),
     };
-    state.leavings.iter().map(taken).find(|cursor| *cursor != 0)
+    state.partial_chunks.iter().map(taken).find(|cursor| *cursor != 0)
 }

@@ -1,6 +1,6 @@
-//! Transfers with their position, if the log overwrites its oldest part. The two records get their
-//! space in one step, and whether the position is needed is checked in this step. See
-//! [`super::positions`].
+//! Writes transfers with their position in the stream, if the log overwrites its oldest part. Space
+//! for the two records is reserved in one step, which also checks whether the position is needed.
+//! See [`super::positions`].
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -13,17 +13,22 @@ use crate::tuning::POSITION_TRIES;
 
 /// Transfer on a stream, as an argument of [`RecordWriter::transfer`].
 pub(crate) struct StreamTransfer {
+    /// Whether the bytes were sent or received.
     pub(crate) direction: Direction,
+    /// Number of the flow.
     pub(crate) flow: u32,
+    /// Time of the transfer, in ticks: the begin of a send, or the end of a receive.
     pub(crate) ticks: u64,
+    /// Number of bytes.
     pub(crate) bytes: u64,
+    /// Duration of the call, in ticks.
     pub(crate) duration: u64,
 }
 
 impl RecordWriter {
-    /// Writes a transfer after the record `position`, or without this record if the transfer
-    /// `follows` the latest one in this chunk. Both are written together, so that they are in one
-    /// chunk. Returns the chunk's number.
+    /// Writes a transfer after the record `position`, or without this record if `follows` returns
+    /// true: the transfer adjoins the flow's latest record in the chunk with this number. Both
+    /// records are in one chunk. Returns the chunk's number; `None` if nothing was written.
     pub(crate) fn transfer_after(
         self,
         position: &[u32],
@@ -77,8 +82,8 @@ impl RecordWriter {
         None
     }
 
-    /// Number of the thread's chunk from its latest anchor on. No other chunk has this number, nor
-    /// any later chunk in its place.
+    /// Number that stands for the thread's chunk from its latest anchor on. No other chunk has this
+    /// number, nor has a later chunk at the same address.
     fn chunk_number(self) -> u64 {
         let page = (self.thread.cursor.load(Acquire) / CHUNK_BYTES) as u64;
         self.thread.anchor.load(Relaxed).rotate_left(32) ^ page

@@ -3,10 +3,10 @@
 //!
 //! A reader finds the other end of a message by counting bytes from the stream's first one, and the
 //! number of overwritten bytes is unknown. So the first transfer of each direction of a flow in a
-//! chunk is preceded by its position. The next transfer in the same chunk adjoins it, unless
-//! another thread came in between: then it has a position, too. Each chunk is thus correct by
-//! itself, whichever other chunks are gone. All bytes moved by this process are counted, whether
-//! their records were written or not.
+//! chunk is preceded by a record of its position. A later transfer in the same chunk adjoins the
+//! one before, unless another thread has moved bytes in between: then it has a position, too. Each
+//! chunk can thus be read by itself, whichever other chunks are gone. All bytes moved by this
+//! process are counted, whether their records were written or not.
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -32,10 +32,10 @@ struct FlowCounts {
 /// Numbers of bytes moved in one direction of a flow.
 #[repr(C)]
 struct DirectionCounts {
-    /// Number of bytes that have moved.
+    /// Number of bytes that have moved so far.
     total: AtomicU64,
-    /// Chunk of the latest record and its end, encoded by [`record_mark`]; 0 if there is no record
-    /// yet.
+    /// Chunk of the latest record and the position of its last byte, encoded by [`record_mark`]; 0
+    /// if there is no record yet.
     latest: AtomicU64,
 }
 
@@ -112,8 +112,8 @@ fn write_positioned(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
     let counts = known.map(|flow_counts| flow_counts.counts_in(moved.direction));
     let before = counts.map_or(NO_POSITION, |counts| counts.total.fetch_add(moved.bytes, Relaxed));
     let position = encode::position_record(now, moved.flow, moved.direction, before);
-    // Checked again at the very moment at which the record gets its place: a signal handler may
-    // have come in between.
+    // Checked again when the words of the record are reserved, since a signal handler may have
+    // written a transfer meanwhile.
     let follows = |chunk| {
         counts.is_some_and(|counts| counts.latest.load(Relaxed) == record_mark(chunk, before))
     };
@@ -123,8 +123,8 @@ fn write_positioned(writer: RecordWriter, moved: &StreamTransfer, now: u64) {
     }
 }
 
-/// Mark of a record in `chunk` that ends at the byte `end` of the stream; 0 if `end` is 0, since no
-/// chunk has a record before the first of a stream.
+/// Hash that stands for a record in `chunk` that ends at the byte `end` of the stream; 0 if `end`
+/// is 0, since no record precedes the first byte.
 fn record_mark(chunk: u64, end: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     if end == 0 { 0 } else { (chunk ^ end.wrapping_mul(ODD)).wrapping_mul(ODD) | 1 }

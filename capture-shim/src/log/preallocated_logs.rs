@@ -1,10 +1,10 @@
 //! Preallocated logs for children that will not be able to make their own: for a process that gives
 //! up the required system calls, and can still fork.
 //!
-//! Each is a file of its own next to the process's log, mapped so that children inherit it. A child
-//! takes the next log by its number in memory that all descendants share; so does the process
+//! Each preallocated log is a file next to the process's log, mapped so that children inherit it. A
+//! child takes the next log by a counter in memory that all descendants share; so does the process
 //! itself if it has no log by then. The files take no space on the disk before they are used (256
-//! KiB if a child cannot allocate any then) and have the extension `.spare`; readers skip unused
+//! KiB if a child cannot allocate any then) and have the extension `.spare`. Readers skip unused
 //! files.
 
 use core::ptr;
@@ -31,11 +31,14 @@ struct PreallocatedPool {
     path: BoundedText<PATH>,
 }
 
-/// Preallocated log: its mapping, the mapping's length, and its allocated length on the disk.
+/// Preallocated log.
 #[repr(C)]
 pub(crate) struct PreallocatedLog {
+    /// Mapping of the log.
     pub(crate) memory: *mut u8,
+    /// Length of the mapping, in bytes.
     length: usize,
+    /// Number of bytes, from the beginning on, that are allocated on the disk.
     ready: AtomicUsize,
 }
 
@@ -60,24 +63,24 @@ static POOL: AtomicPtr<PreallocatedPool> = AtomicPtr::new(ptr::null_mut());
 
 /// Number of logs preallocated so far, by this process and its ancestors. It is part of their
 /// names.
-static MADE: AtomicU32 = AtomicU32::new(0);
+static LOGS_MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Preallocates `count` logs, unless at least half of them still exist. Each gets `much` space if
-/// it may never get any more.
-pub(crate) fn preallocate_logs(state: &ProcessState, much: bool, count: usize) {
+/// Preallocates `count` logs, unless more than half as many are unused. If `needs_space`, children
+/// will not be able to allocate any space, so each log gets some now.
+pub(crate) fn preallocate_logs(state: &ProcessState, needs_space: bool, count: usize) {
     let old = POOL.load(Acquire);
     // SAFETY: null or a pool, which is never removed.
     if let Some(pool) = unsafe { old.as_ref() } {
         let taken = pool.taken.load(Relaxed).min(pool.count) as usize;
         let left = pool.slots.get(taken..pool.count as usize).unwrap_or(&[]);
         if left.len() * 2 > count {
-            if much {
+            if needs_space {
                 left.iter().for_each(|slot| _ = slot.give_room(SPARE_LOG_ROOM_BYTES));
             }
             return;
         }
     }
-    let (Some(length), Ok(home)) = (mapped_length(), keep::home()) else { return };
+    let (Some(length), Ok(home)) = (mapped_length(), keep::open_host_directory()) else { return };
     let Some(memory) = raw::map_shared(size_of::<PreallocatedPool>()) else { return };
     #[cfg(feature = "injected")]
     crate::platform::mapped_memory::note_mapping(memory, size_of::<PreallocatedPool>());
@@ -87,12 +90,12 @@ pub(crate) fn preallocate_logs(state: &ProcessState, much: bool, count: usize) {
     for slot in fields.slots.iter_mut().take(count) {
         fields.path = BoundedText::new();
         new_file::set_path(&mut fields.path, state, b"-");
-        fields.path.push_number(MADE.fetch_add(1, Relaxed).into()).push(b".spare");
+        fields.path.push_number(LOGS_MADE.fetch_add(1, Relaxed).into()).push(b".spare");
         if !fields.path.is_whole() {
             break;
         }
         let Ok(file) = new_file::create_in(&home, &fields.path) else { break };
-        let room = if much { SPARE_LOG_ROOM_BYTES } else { 0 };
+        let room = if needs_space { SPARE_LOG_ROOM_BYTES } else { 0 };
         match map(&fields.path, &file, length, room) {
             Some(log) => *slot = log,
             None => break,
@@ -104,8 +107,9 @@ pub(crate) fn preallocate_logs(state: &ProcessState, much: bool, count: usize) {
     }
 }
 
-/// Makes one preallocated log, and passes its file to `note`.
-pub(crate) fn make_one(
+/// Makes one preallocated log with `room` allocated bytes at `path`, and passes its file to `note`.
+/// `None` if this fails.
+pub(crate) fn create_preallocated(
     path: &BoundedText<PATH>,
     room: usize,
     note: impl FnOnce(&OwnDescriptor),
@@ -116,7 +120,7 @@ pub(crate) fn make_one(
     map(path, &file, length, room)
 }
 
-/// Length of a preallocated log's mapping, in bytes.
+/// Length of a preallocated log's mapping, in bytes; `None` if the process may make no file.
 fn mapped_length() -> Option<usize> {
     let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
     log_reserve::largest_length(reach)
@@ -140,8 +144,8 @@ fn map(
     Some(PreallocatedLog { memory, length, ready: AtomicUsize::new(ready) })
 }
 
-/// Makes a preallocated log this process's own, and its reserve.
-pub(crate) fn become_own(state: &ProcessState, slot: &PreallocatedLog) {
+/// Makes a preallocated log this process's own log, with the mapping as its reserve.
+pub(crate) fn adopt_as_own(state: &ProcessState, slot: &PreallocatedLog) {
     log_reserve::publish_reserve(state, slot.memory, slot.length, slot.ready.load(Relaxed));
     // The process's own children must not write into the log. They may have its first page, which
     // does no harm.
@@ -157,7 +161,7 @@ pub(crate) fn count_missing() {
     if let Some(pool) = unsafe { POOL.load(Acquire).as_ref() }
         && let Some(first) = pool.slots.first()
         // A store into an unallocated page may be a SIGBUS.
-        && first.ready.load(Relaxed) >= segment::FIRST
+        && first.ready.load(Relaxed) >= segment::FIRST_SEGMENT_BYTES
     {
         let header: *mut FileHeader = first.memory.cast();
         // SAFETY: mapped in every process that has the pool; zeros are valid.
@@ -165,7 +169,7 @@ pub(crate) fn count_missing() {
     }
 }
 
-/// Takes a preallocated log for this process, which uses it as its reserve.
+/// Takes a preallocated log for this process, and returns its header; `None` if there is none left.
 pub(crate) fn take_preallocated(state: &ProcessState) -> Option<*mut FileHeader> {
     let pool = POOL.load(Acquire);
     // SAFETY: null, or a pool that was inherited, which is never removed.
@@ -174,10 +178,10 @@ pub(crate) fn take_preallocated(state: &ProcessState) -> Option<*mut FileHeader>
         return None;
     }
     let slot = pool.slots.get(pool.taken.fetch_add(1, AcqRel) as usize)?;
-    if slot.memory.is_null() || !slot.give_room(segment::FIRST) {
+    if slot.memory.is_null() || !slot.give_room(segment::FIRST_SEGMENT_BYTES) {
         return None;
     }
-    become_own(state, slot);
-    const { assert!(segment::FIRST >= size_of::<FileHeader>()) };
+    adopt_as_own(state, slot);
+    const { assert!(segment::FIRST_SEGMENT_BYTES >= size_of::<FileHeader>()) };
     Some(slot.memory.cast())
 }

@@ -8,7 +8,7 @@ use socket_log::encode::{self, ProcessEvent};
 use crate::log;
 use crate::platform::clock;
 
-/// Logs an event of the process.
+/// Logs an event of the process. The meaning of `value` depends on the event.
 pub(crate) fn log_event(event: ProcessEvent, value: c_int) {
     if let Some(writer) = log::existing_writer() {
         let now = clock::current_ticks();
@@ -16,7 +16,7 @@ pub(crate) fn log_event(event: ProcessEvent, value: c_int) {
     }
 }
 
-/// Sets the process's progress in the header.
+/// Sets the process's progress in the log's header, one of [`socket_log::layout::state`].
 pub(crate) fn set_progress(value: u32) {
     if let Some(header) = log::existing_writer().and_then(log::RecordWriter::header) {
         header.state.store(value, Relaxed);

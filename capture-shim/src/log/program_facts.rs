@@ -12,11 +12,11 @@ use crate::platform::{arguments, clock};
 use crate::state::options::{RESOURCES, recording_options};
 use crate::state::settings;
 
-/// Facts from before the program lost the means to determine them; null until it is about to lose
-/// them. Children have the facts, too.
+/// Facts that were determined before the program lost the rights to ask for them; null if it has
+/// not lost them. Children inherit the facts.
 static KNOWN: AtomicPtr<FileHeader> = AtomicPtr::new(ptr::null_mut());
 
-/// Remembers the facts for a time when they cannot be determined.
+/// Determines and remembers the facts, before the program loses the rights to ask for them.
 pub(crate) fn remember_facts() {
     if KNOWN.load(Acquire).is_null()
         && let Some(memory) = raw::map_anonymous(size_of::<FileHeader>())
@@ -31,7 +31,7 @@ pub(crate) fn remember_facts() {
     }
 }
 
-/// Fills in the facts of a header, whichever of the program's processes owns the log.
+/// Fills in the facts of a header that are the same for all processes of the program.
 pub(crate) fn fill_header(fields: &mut FileHeader) {
     // SAFETY: null or a mapping that is never removed.
     let Some(known) = (unsafe { KNOWN.load(Acquire).as_ref() }) else { return find_out(fields) };
@@ -39,7 +39,7 @@ pub(crate) fn fill_header(fields: &mut FileHeader) {
         ($($field:ident)*) => { $(fields.$field = known.$field;)* };
     }
     copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
-    copy! { limit keeps_newest source cgroup resources heads recording }
+    copy! { limit keeps_newest source cgroup resources heads recording left_out }
     // The process may have entered another namespace since.
     fields.namespace = raw::inode_of(c"/proc/self/ns/net").unwrap_or(known.namespace);
     // A child may have another pid namespace.

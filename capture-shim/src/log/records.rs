@@ -1,4 +1,4 @@
-//! Records, as they are written into the mapped log.
+//! Writes records into the mapped log.
 //!
 //! Each thread writes into a chunk of its own. Once a record's words are reserved, the first word
 //! is set to "reserved", the other words are stored, and the true first word is stored last, so
@@ -55,6 +55,8 @@ impl RecordWriter {
         false
     }
 
+    /// Writes a transfer on a stream in a longer form, after a new anchor or in a new chunk if need
+    /// be.
     #[cold]
     #[inline(never)]
     fn transfer_slow(
@@ -114,6 +116,7 @@ impl RecordWriter {
         }
     }
 
+    /// The peers that the thread remembers for this direction.
     #[inline(always)]
     fn datagram_peers(self, direction: Direction) -> &'static DatagramPeers {
         match direction {

@@ -6,9 +6,9 @@
 //! will write; everything else in the oldest chunk is overwritten.
 //!
 //! The reader sees a consistent log at any moment, also after SIGKILL, because a chunk passes
-//! through a state without owner: its magic is set to "free" before its old records are zeroed, and
-//! to "chunk" only when the new ones can be read. And records carried over from one chunk are in
-//! another before the first is zeroed: some chunks are kept empty for that.
+//! through a state in which it belongs to no thread: its magic number is set to "free" before its
+//! old records are zeroed, and to "chunk" only when the new records can be read. Carried records
+//! are in their new chunk before the old one is zeroed: some chunks are kept empty for this.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -33,7 +33,11 @@ mod carried_records;
 /// Places of the queue: 36 bits of the chunk's page, 0 once it was taken; above them the ticket
 /// with which it was inserted.
 static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+/// Number of bits of a chunk's page (its address, divided by the size of a chunk) in a place.
 const PAGE_BITS: u32 = 36;
+
+/// Mask of the page in a place.
 const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
 
 /// Scratch memories, one for each bit of `ChunkQueue::busy`.
@@ -46,6 +50,7 @@ struct OwnScratch<'state> {
 }
 
 impl<'state> OwnScratch<'state> {
+    /// Takes a scratch memory that is not in use; `None` if all are.
     fn try_take(queue: &'state ChunkQueue) -> Option<OwnScratch<'state>> {
         loop {
             let busy = queue.busy.load(Relaxed);
@@ -59,6 +64,7 @@ impl<'state> OwnScratch<'state> {
         }
     }
 
+    /// The memory; `None` before it is mapped.
     fn scratch(&mut self) -> Option<&mut ChunkScratch> {
         let first = SCRATCH.load(Relaxed);
         // SAFETY: null, or [`MAX_SCRATCHES`]; this one has no other owner, and any bytes are valid.
@@ -78,8 +84,8 @@ fn chunk_capacity() -> usize {
         / CHUNK_BYTES
 }
 
-/// Number of places of the queue: twice the maximum number of chunks in it, so that no place is
-/// needed while its chunk of the previous round is still being taken.
+/// Number of places of the queue: twice the maximum number of chunks in it, so that a place is not
+/// used again while its former chunk is still being taken.
 fn place_count() -> usize {
     (2 * chunk_capacity()).next_power_of_two()
 }
@@ -126,7 +132,7 @@ pub(crate) fn queue_chunk(state: &ProcessState, address: usize) {
 }
 
 /// Puts a chunk that its thread has filled, up to before `cursor`, into the queue, unless a record
-/// in it is still to be written.
+/// in it is still to be written. Also queues the chunks in `retired` that are complete by now.
 ///
 /// A record is still to be written if a signal handler fills chunks while the code that it
 /// interrupted is about to write: the interrupted code has reserved words, and would write there
@@ -142,14 +148,16 @@ pub(crate) fn retire_chunk(
         let chunk = kept.load(Relaxed);
         // The chunk is removed first: either a handler that comes in between queues it, or this
         // code does, but not both.
-        if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok()
+        if is_complete(chunk)
+            && chunk != 0
+            && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok()
         {
             queue_chunk(state, chunk);
         }
     }
     // The chunk is found by its last byte: the cursor of a full chunk is beyond it.
     let last = cursor - 1;
-    if is_whole(last) {
+    if is_complete(last) {
         queue_chunk(state, last);
     } else {
         let _ = retired.iter().any(|kept| kept.compare_exchange(0, last, AcqRel, Relaxed).is_ok());
@@ -157,7 +165,7 @@ pub(crate) fn retire_chunk(
 }
 
 /// Whether all records of a chunk are written, up to the byte `last`.
-fn is_whole(last: usize) -> bool {
+fn is_complete(last: usize) -> bool {
     let used = last % CHUNK_BYTES + 1;
     let chunk: *const u32 = ptr::with_exposed_provenance(last - last % CHUNK_BYTES);
     let mut at = CHUNK_HEADER_WORDS;
@@ -172,7 +180,8 @@ fn is_whole(last: usize) -> bool {
     true
 }
 
-/// Takes the oldest chunk out of the queue. A chunk that is just being inserted is skipped.
+/// Takes the oldest chunk out of the queue, and returns its address; `None` if the queue is empty.
+/// A chunk that is just being inserted is skipped.
 fn take_oldest(state: &ProcessState) -> Option<*mut u32> {
     let queue = &state.queue;
     let mut ticket = queue.head.load(Acquire);
@@ -199,8 +208,9 @@ fn take_oldest(state: &ProcessState) -> Option<*mut u32> {
     None
 }
 
-/// Gives the thread `tid` a chunk, with its header; returns the chunk's address and the number of
-/// its words already in use.
+/// Gives the thread `tid` a chunk, with its header and the carried records. Returns the chunk's
+/// address and the number of its words already in use, or the cause ([`lost`]) for which there is
+/// no chunk.
 #[cold]
 #[inline(never)]
 pub(crate) fn recycle_chunk(
@@ -249,11 +259,11 @@ pub(crate) fn recycle_chunk(
     Err(lost::LIMIT)
 }
 
-/// Takes a chunk of the file that was never used, while there are more than `but` of them.
-fn take_unused(state: &ProcessState, header: &FileHeader, but: usize) -> Option<*mut u8> {
+/// Takes a chunk of the file that was never used; `None` if only `reserved` or fewer are left.
+fn take_unused(state: &ProcessState, header: &FileHeader, reserved: usize) -> Option<*mut u8> {
     loop {
         let most =
-            chunk_capacity().saturating_sub(but + state.queue.refused.load(Relaxed) as usize);
+            chunk_capacity().saturating_sub(reserved + state.queue.refused.load(Relaxed) as usize);
         let number = header.chunks.load(Relaxed);
         if number as usize >= most {
             return None;

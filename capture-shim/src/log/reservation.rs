@@ -1,4 +1,5 @@
-//! Reservation of words in the thread's chunk, and the distance to its latest times.
+//! Reserves words in the thread's chunk, and checks whether its latest times are near enough for
+//! the short forms of records.
 //!
 //! A record's words are reserved by one compare-and-exchange on the thread's cursor. A signal
 //! handler can run before or after it, but not within it.
@@ -12,7 +13,8 @@ use super::commit::commit_record;
 use crate::state;
 
 impl RecordWriter {
-    /// Whether the thread has a chunk with an anchor near enough to `ticks`.
+    /// Whether the thread has a chunk with an anchor near enough to `ticks`, so that a record can
+    /// state this time relative to the anchor.
     #[inline(always)]
     pub(super) fn is_near(self, ticks: u64) -> bool {
         let distance = ticks.wrapping_sub(self.thread.anchor.load(Relaxed));
@@ -20,7 +22,8 @@ impl RecordWriter {
             < ANCHOR_REACH + u64::from(self.thread.reach.load(Relaxed))
     }
 
-    /// Whether `ticks` is so near to the thread's latest transfer that the shortest form suffices.
+    /// Whether `ticks` is near enough to the thread's latest transfer for the shortest form of a
+    /// record, which states its time relative to that transfer.
     #[inline(always)]
     pub(super) fn is_close_to_latest(self, ticks: u64) -> bool {
         let distance = ticks.wrapping_sub(self.thread.latest.load(Relaxed));
@@ -45,8 +48,8 @@ impl RecordWriter {
         })
     }
 
-    /// Reserves `words` words of the thread's chunk, if so much is left and `fits` returns true for
-    /// the state of the thread at this moment.
+    /// Reserves `words` words of the thread's chunk, and returns their address. `None` if the chunk
+    /// has no room, or `fits` returns false for the state of the thread at this moment.
     #[inline(always)]
     pub(super) fn reserve_words(self, words: usize, fits: impl Fn() -> bool) -> Option<*mut u32> {
         let cursor = &self.thread.cursor;

@@ -24,43 +24,52 @@ use crate::tuning::{
 
 /// Length of the first segment: the header and one chunk, which is enough for most processes of a
 /// script.
-pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
+pub(crate) const FIRST_SEGMENT_BYTES: usize = HEADER_BYTES + CHUNK_BYTES;
 
 /// Largest size of a log, in bytes.
-pub(crate) const MAX_LOG_BYTES: usize = (MAX_SEGMENTS - DOUBLING) * SEGMENT_BYTES;
+pub(crate) const MAX_LOG_BYTES: usize = (MAX_SEGMENTS - DOUBLING_SEGMENTS) * SEGMENT_BYTES;
 
 /// Number of segments before the first segment of [`SEGMENT_BYTES`] that begins at a multiple of
 /// this size.
-const DOUBLING: usize = (SEGMENT_BYTES / FIRST).trailing_zeros() as usize + 1;
+const DOUBLING_SEGMENTS: usize =
+    (SEGMENT_BYTES / FIRST_SEGMENT_BYTES).trailing_zeros() as usize + 1;
 
-const _: () = assert!(HEADER_BYTES == CHUNK_BYTES && FIRST.is_power_of_two());
+const _: () = assert!(HEADER_BYTES == CHUNK_BYTES && FIRST_SEGMENT_BYTES.is_power_of_two());
 
-/// Segment: its number, its offset in the file and its length.
+/// Segment of the log's file.
 struct LogSegment {
+    /// Number of the segment.
     index: usize,
+    /// Offset of the segment in the file, in bytes.
     offset: usize,
+    /// Length of the segment, in bytes.
     length: usize,
 }
 
 /// Segment that holds the byte at `offset`.
 fn segment_of(offset: usize) -> LogSegment {
-    if offset < FIRST {
-        LogSegment { index: 0, offset: 0, length: FIRST }
+    if offset < FIRST_SEGMENT_BYTES {
+        LogSegment { index: 0, offset: 0, length: FIRST_SEGMENT_BYTES }
     } else if offset < SEGMENT_BYTES {
         // The segment that begins at 2^n is as long as all before it.
         let n = offset.ilog2();
-        LogSegment { index: 1 + (n - FIRST.ilog2()) as usize, offset: 1 << n, length: 1 << n }
+        LogSegment {
+            index: 1 + (n - FIRST_SEGMENT_BYTES.ilog2()) as usize,
+            offset: 1 << n,
+            length: 1 << n,
+        }
     } else {
         let begin = offset & !(SEGMENT_BYTES - 1);
         LogSegment {
-            index: DOUBLING + begin / SEGMENT_BYTES - 1,
+            index: DOUBLING_SEGMENTS + begin / SEGMENT_BYTES - 1,
             offset: begin,
             length: SEGMENT_BYTES,
         }
     }
 }
 
-/// Takes the next chunk, or returns the cause ([`lost`]) for which there is none.
+/// Takes the next chunk of the file, and returns its memory, or the cause ([`lost`]) for which
+/// there is none.
 pub(crate) fn next_chunk(state: &ProcessState, header: &FileHeader) -> Result<*mut u8, usize> {
     loop {
         // The number is taken once there is memory for the chunk: a number that was returned might
@@ -78,7 +87,8 @@ pub(crate) fn next_chunk(state: &ProcessState, header: &FileHeader) -> Result<*m
     }
 }
 
-/// Has the kernel prepare the pages of the next chunks, [`READY_BYTES`] at a time.
+/// Has the kernel prepare the pages of the next chunks, [`READY_BYTES`] at a time. `number` and
+/// `memory` are of the chunk that was just taken.
 fn touch_ahead(state: &ProcessState, number: u32, memory: *mut u8) {
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
     if offset.is_multiple_of(READY_BYTES) && state.reserve.load(Acquire).is_null() {
@@ -97,11 +107,11 @@ pub(crate) fn chunk_memory(state: &ProcessState, number: u32) -> Result<*mut u8,
         });
     }
     let mut segment = segment_of(offset);
-    let most = recording_options().max_bytes as usize;
-    if offset + CHUNK_BYTES > most {
+    let limit = recording_options().max_bytes as usize;
+    if offset + CHUNK_BYTES > limit {
         return Err(lost::LIMIT);
     }
-    segment.length = segment.length.min(most - segment.offset);
+    segment.length = segment.length.min(limit - segment.offset);
     let place = state.segments.get(segment.index).ok_or(lost::LIMIT)?;
     let mut base = place.load(Acquire);
     if base.is_null() {
@@ -115,14 +125,14 @@ pub(crate) fn chunk_memory(state: &ProcessState, number: u32) -> Result<*mut u8,
     Ok(base.wrapping_add(offset - segment.offset))
 }
 
-/// Mapping of the log from `offset` of the file to its end; `None` if nothing is mapped there. The
-/// segment of `offset` must be the last.
-pub(crate) fn map_rest(state: &ProcessState, offset: usize) -> Option<(*mut u8, usize)> {
+/// Memory and length of the log's mapping from `offset` of the file on; `None` if nothing is mapped
+/// there. The segment before `offset` must be the last.
+pub(crate) fn find_mapped_rest(state: &ProcessState, offset: usize) -> Option<(*mut u8, usize)> {
     let reserve = state.reserve.load(Acquire);
     let (memory, begin, length) = if reserve.is_null() {
         let segment = segment_of(offset - 1);
-        let most = recording_options().max_bytes as usize;
-        let length = segment.length.min(most.saturating_sub(segment.offset));
+        let limit = recording_options().max_bytes as usize;
+        let length = segment.length.min(limit.saturating_sub(segment.offset));
         (state.segments.get(segment.index)?.load(Acquire), segment.offset, length)
     } else {
         (reserve, 0, state.reserve_length.load(Relaxed))
@@ -136,12 +146,12 @@ pub(crate) fn has_address(state: &ProcessState, address: usize) -> bool {
     let is_in = |base: *mut u8, length: usize| {
         !base.is_null() && address.checked_sub(base.addr()).is_some_and(|offset| offset < length)
     };
-    let most = recording_options().max_bytes as usize;
+    let limit = recording_options().max_bytes as usize;
     let segments = state.segments.iter().enumerate();
     is_in(state.reserve.load(Acquire), state.reserve_length.load(Relaxed))
         || segments.map(|(index, base)| (segment_offset(index), base.load(Acquire))).any(
             |(offset, base)| {
-                is_in(base, segment_of(offset).length.min(most.saturating_sub(offset)))
+                is_in(base, segment_of(offset).length.min(limit.saturating_sub(offset)))
             },
         )
 }
@@ -150,12 +160,12 @@ pub(crate) fn has_address(state: &ProcessState, address: usize) -> bool {
 fn segment_offset(index: usize) -> usize {
     match index {
         0 => 0,
-        _ if index < DOUBLING => FIRST << (index - 1),
-        _ => (index + 1 - DOUBLING) * SEGMENT_BYTES,
+        _ if index < DOUBLING_SEGMENTS => FIRST_SEGMENT_BYTES << (index - 1),
+        _ => (index + 1 - DOUBLING_SEGMENTS) * SEGMENT_BYTES,
     }
 }
 
-/// Records the mapped parts of the log, for a recorder that removes the library from the process. A
+/// Lists the mapped parts of the log for a recorder that removes the library from the process. A
 /// child has none of these parts.
 #[cfg(feature = "injected")]
 pub(crate) fn note_mapped(state: &ProcessState) {
@@ -165,8 +175,8 @@ pub(crate) fn note_mapped(state: &ProcessState) {
             continue;
         }
         let offset = segment_offset(index);
-        let most = (recording_options().max_bytes as usize).saturating_sub(offset);
-        mapped_memory::note_mapping(base, segment_of(offset).length.min(most));
+        let limit = (recording_options().max_bytes as usize).saturating_sub(offset);
+        mapped_memory::note_mapping(base, segment_of(offset).length.min(limit));
     }
     let reserve = state.reserve.load(Acquire);
     if !reserve.is_null() {
@@ -180,7 +190,8 @@ fn map_segment(state: &ProcessState, segment: &LogSegment) -> Result<*mut u8, us
     map_file(&file, segment.offset, segment.length)
 }
 
-/// Allocates a segment of the file and maps it.
+/// Allocates `length` bytes of the file from `offset` on, and maps them. The error is a cause of
+/// [`lost`].
 pub(crate) fn map_file(
     file: &raw::OwnDescriptor,
     offset: usize,

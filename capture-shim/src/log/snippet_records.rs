@@ -1,7 +1,8 @@
-//! Records of snippets, with their bytes added piece by piece.
+//! Records of snippets (the first bytes of messages), whose bytes are added piece by piece.
 //!
-//! A snippet may be longer than a record, and a record no longer than the rest of the thread's
-//! chunk. So a record is reserved for the maximum number of bytes, and committed once it has them.
+//! A snippet may be longer than a record, and a record can only be as long as the rest of the
+//! thread's chunk. So a record is reserved for as many bytes as fit, and committed (made visible to
+//! readers) once it has them.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, fence};
@@ -12,20 +13,22 @@ use socket_log::layout::{CHUNK_BYTES, LARGEST_SNIPPET_BYTES, SNIPPET_WORDS, lost
 use super::RecordWriter;
 use super::chunks::FullChunk;
 
-/// Record that is being written: its words are reserved, and its bytes arrive.
+/// Record that is being written: its words are reserved, and its bytes are added.
 pub(crate) struct OpenSnippet {
+    /// Address of the reserved words.
     place: *mut u32,
-    /// First word, which is stored last.
+    /// First word of the record, which is stored last.
     first: u32,
-    /// Number of bytes of the record, and number of bytes that are already present.
+    /// Number of snippet bytes in the record.
     length: usize,
+    /// Number of snippet bytes that were added so far.
     filled: usize,
     _full_chunk: FullChunk,
 }
 
 impl RecordWriter {
-    /// Writes the record of a `head` with all bytes of `pieces`, if one record is enough and fits
-    /// into the thread's chunk. Returns false if nothing was written.
+    /// Writes a record with the header `head` and the bytes of `pieces`, if one record is enough
+    /// and fits into the thread's chunk. Returns false if nothing was written.
     #[inline(always)]
     pub(crate) fn write_snippet<'piece>(
         self,
@@ -64,8 +67,8 @@ impl RecordWriter {
         true
     }
 
-    /// Begins a record with the header `head` and `length` bytes, or as many of them as fit. `None`
-    /// if the log is full.
+    /// Begins a record with the header `head` for `length` bytes, or for as many of them as fit.
+    /// `None` if the log is full.
     pub(crate) fn open_snippet(
         self,
         head: &SnippetHeader,
@@ -98,12 +101,12 @@ impl RecordWriter {
 }
 
 impl OpenSnippet {
-    /// Number of bytes that are still missing.
+    /// Number of bytes that are still to be added.
     pub(crate) fn free_bytes(&self) -> usize {
         self.length - self.filled
     }
 
-    /// Number of bytes of the record.
+    /// Number of snippet bytes in the record.
     pub(crate) fn length(&self) -> usize {
         self.length
     }

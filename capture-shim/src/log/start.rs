@@ -1,4 +1,4 @@
-//! Beginning of a log: when the process uses its first socket.
+//! Begins a log when the process uses its first socket.
 //!
 //! Most processes never use a socket, and leave nothing. The start time of the process is noted
 //! when the process starts, since its log has to contain it (`state/child_birth.rs` has a child's).
@@ -62,8 +62,8 @@ pub(crate) fn start_log(state: &ProcessState) {
 /// Makes the log, or takes a preallocated log if no log can be made; otherwise returns the cause
 /// ([`lost`]).
 fn create_log(state: &ProcessState) -> Result<*mut FileHeader, usize> {
-    // A file that is made and cannot be mapped is of no use. So a preallocated log has priority if
-    // system calls are forbidden.
+    // If system calls are forbidden, a preallocated log is tried first: it might be possible to
+    // make a file, but not to map it.
     let spare = if permitted_syscalls::is_active() {
         preallocated_logs::take_preallocated(state)
     } else {
@@ -80,8 +80,8 @@ fn create_log(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     Ok(header)
 }
 
-/// Makes the log ahead, for a time when no log can be made any more. Tools skip the log as long as
-/// it is empty.
+/// Makes the log ahead, with `room` allocated bytes, for a time when no log can be made any more.
+/// Tools skip the log as long as it is empty.
 pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
     if state.starting.compare_exchange(0, identity::thread_id(), AcqRel, Acquire).is_err() {
         return;
@@ -92,14 +92,15 @@ pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
     // SAFETY: only the thread that starts the log writes the path, and nothing reads it before the
     // generation.
     let path = unsafe { &mut *state.path.get() };
-    let log = new_file::set_path(path, state, b".spare")
-        .and_then(|()| preallocated_logs::make_one(path, room, |file| keep::note_log(state, file)));
+    let log = new_file::set_path(path, state, b".spare").and_then(|()| {
+        preallocated_logs::create_preallocated(path, room, |file| keep::note_log(state, file))
+    });
     let Some(log) = log else {
         state.starting.store(0, Release);
         return;
     };
     guard::begin_guard();
-    preallocated_logs::become_own(state, &log);
+    preallocated_logs::adopt_as_own(state, &log);
     // No header is stored before it is needed: the first store into a page of a file takes time.
     state.unused.store(1, Relaxed);
     state.header.store(log.memory.cast(), Relaxed);
@@ -111,7 +112,7 @@ pub(crate) fn begin_ahead(state: &ProcessState, room: usize) {
 #[inline(never)]
 pub(crate) fn fill_header(state: &ProcessState) {
     let header = state.header.load(Relaxed);
-    // Only the first thread fills in the header, possibly in a signal handler.
+    // Only one thread fills in the header, possibly in a signal handler.
     if !header.is_null() && state.unused.compare_exchange(1, 0, AcqRel, Relaxed).is_ok() {
         // SAFETY: the mapping has room for it, and zeros are valid; nothing else fills it in.
         fill_in(state, unsafe { &mut *header });
@@ -139,7 +140,7 @@ fn create_file(state: &ProcessState) -> Result<*mut FileHeader, usize> {
     new_file::set_path(path, state, b".sclog").ok_or(lost::REFUSED)?;
     let file = new_file::create_log_file(path)?;
     keep::note_log(state, &file);
-    let memory = segment::map_file(&file, 0, segment::FIRST)
+    let memory = segment::map_file(&file, 0, segment::FIRST_SEGMENT_BYTES)
         .inspect_err(|_| keep::unlink_file(path.as_c_str()))?;
     drop(file);
     let first = state.segments.first().ok_or(lost::REFUSED)?;

@@ -19,8 +19,9 @@ pub(crate) struct RecordWriter {
     pub(super) thread: &'static ThreadLogState,
 }
 
-/// Writer of the calling thread; `None` if nothing may be logged: before the start, without a log,
-/// and in a `vfork` child, which runs on its parent's memory.
+/// Writer of the calling thread. Begins the log if there is none. `None` if nothing may be logged:
+/// before the library is set up, if no log can be made, and in a `vfork` child, which runs on its
+/// parent's memory.
 #[inline(always)]
 pub(crate) fn current_writer() -> Option<RecordWriter> {
     let state = state::current_state()?;
@@ -41,43 +42,44 @@ pub(super) fn attached_writer(state: &'static ProcessState) -> Option<RecordWrit
         .then_some(RecordWriter { state, thread })
 }
 
-/// Writer of the calling thread, if it is attached to the log already, for records that state
-/// themselves which context they are about.
+/// Writer of the calling thread, if the thread is attached to the log already. For records that
+/// name their context themselves: the context of the next records is not written.
 #[cfg(not(feature = "injected"))]
 pub(crate) fn attached_thread() -> Option<RecordWriter> {
     attached_writer(state::current_state()?)
 }
 
-/// Standing of the calling thread, for events that do not justify beginning a log.
+/// Whether the calling thread may write, and whether there is a log. For events that do not justify
+/// beginning a log.
 pub(crate) enum LogStanding {
     /// The process has a log, and the thread may write into it.
     Writes(RecordWriter),
     /// The process has used no socket so far, and so it has no log yet.
-    Silent(&'static ProcessState),
+    NoLogYet(&'static ProcessState),
     /// Nothing may be logged: the caller is a `vfork` child, or nothing of this process is
     /// recorded.
-    Aside,
+    Excluded,
 }
 
 /// Standing of the calling thread. This function begins no log.
 pub(crate) fn log_standing() -> LogStanding {
-    let Some(state) = state::current_state() else { return LogStanding::Aside };
+    let Some(state) = state::current_state() else { return LogStanding::Excluded };
     if state.generation.load(Acquire) != 0 && !state.is_unused() {
-        return current_writer().map_or(LogStanding::Aside, LogStanding::Writes);
+        return current_writer().map_or(LogStanding::Excluded, LogStanding::Writes);
     }
     if is_child_of(state, thread::current_thread(), identity::thread_id) {
-        LogStanding::Aside
+        LogStanding::Excluded
     } else {
-        LogStanding::Silent(state)
+        LogStanding::NoLogYet(state)
     }
 }
 
-/// State of the process, if the calling thread may change the table of descriptors.
+/// State of the process; `None` if the calling thread must not change the table of descriptors.
 pub(crate) fn state_for_table() -> Option<&'static ProcessState> {
     match log_standing() {
         LogStanding::Writes(writer) => Some(writer.state),
-        LogStanding::Silent(state) => Some(state),
-        LogStanding::Aside => None,
+        LogStanding::NoLogYet(state) => Some(state),
+        LogStanding::Excluded => None,
     }
 }
 
@@ -90,14 +92,15 @@ pub(crate) fn existing_writer() -> Option<RecordWriter> {
     }
 }
 
-/// Whether the calling thread is the `vfork` child of a thread that was set aside before there was
-/// a log.
+/// Whether the calling thread is a `vfork` child that was made before there was a log: then it runs
+/// with the state of its parent's thread, which has another id.
 fn is_child_of(state: &ProcessState, thread: &ThreadLogState, tid: impl FnOnce() -> u32) -> bool {
     let known = thread.tid.load(Relaxed);
     state.has_vforked.load(Relaxed) != 0 && known != 0 && known != tid()
 }
 
-/// Attaches the calling thread to the log, which is begun if need be.
+/// Attaches the calling thread to the log, which is begun if need be. `None` if nothing may be
+/// logged.
 #[cold]
 fn attach_thread(
     state: &'static ProcessState,
@@ -139,9 +142,9 @@ fn attach_thread(
     Some(RecordWriter { state, thread })
 }
 
-/// Makes the calling thread check its identity before it writes again: its child is about to run on
-/// its memory.
-pub(crate) fn set_aside() {
+/// Prepares for a `vfork` by the calling thread, whose child will run on the thread's memory: makes
+/// the thread check its id before it writes again.
+pub(crate) fn begin_vfork() {
     child_birth::complete_birth();
     let (Some(state), thread) = (state::current_state(), thread::current_thread()) else { return };
     if state.generation.load(Acquire) == 0 {
@@ -162,7 +165,7 @@ impl RecordWriter {
         self.state
     }
 
-    /// Header of the log.
+    /// Header of the log; `None` without a log.
     pub(crate) fn header(self) -> Option<&'static FileHeader> {
         // SAFETY: null or a mapping that is never removed.
         unsafe { self.state.header.load(Relaxed).as_ref() }
@@ -183,13 +186,14 @@ impl RecordWriter {
         self.state.flows.fetch_add(1, Relaxed).wrapping_add(1)
     }
 
-    /// Counts a record that is not written.
+    /// Counts a record that is not written, for a `cause` of [`socket_log::layout::lost`].
     #[cold]
     pub(crate) fn count_lost(self, cause: usize) {
         self.count_lost_records(cause, 1);
     }
 
-    /// Counts records that are not written.
+    /// Counts `number` records that are not written, for a `cause` of
+    /// [`socket_log::layout::lost`].
     pub(crate) fn count_lost_records(self, cause: usize, number: u64) {
         if let Some(count) = self.header().and_then(|header| header.lost.get(cause)) {
             count.fetch_add(number, Relaxed);

@@ -17,14 +17,14 @@ struct StartArgumentsCell(UnsafeCell<StartArguments>);
 // SAFETY: only the constructor writes it, before the program has a second thread.
 unsafe impl Sync for StartArgumentsCell {}
 
-/// Arguments in the form of a header, each ended by a zero byte.
+/// Arguments as the log's header has them: each ended by a zero byte, and cut at the field's size.
 struct StartArguments {
     bytes: [u8; ARGUMENTS_BYTES],
     length: usize,
 }
 
-/// Arguments of this process.
-static KEPT: StartArgumentsCell =
+/// Arguments of this process; empty if the constructor was passed none.
+static START_ARGUMENTS: StartArgumentsCell =
     StartArgumentsCell(UnsafeCell::new(StartArguments { bytes: [0; ARGUMENTS_BYTES], length: 0 }));
 
 /// Copies the arguments that the loader passed to the constructor.
@@ -39,7 +39,7 @@ pub(crate) unsafe fn keep_arguments(count: c_int, arguments: *const *const c_cha
         return;
     }
     // SAFETY: the constructor runs before the program has a second thread.
-    let kept = unsafe { &mut *KEPT.0.get() };
+    let kept = unsafe { &mut *START_ARGUMENTS.0.get() };
     for place in 0..usize::try_from(count).unwrap_or(0) {
         // SAFETY: one of the `count` strings.
         let argument = unsafe { *arguments.add(place) };
@@ -59,17 +59,17 @@ pub(crate) unsafe fn keep_arguments(count: c_int, arguments: *const *const c_cha
     }
 }
 
-/// Whether any argument is as `is_wanted` says.
+/// Whether `is_wanted` returns true for any argument.
 pub(crate) fn any_argument(is_wanted: impl Fn(&[u8]) -> bool) -> bool {
     // SAFETY: nothing writes any more once the arguments are kept.
-    let kept = unsafe { &*KEPT.0.get() };
+    let kept = unsafe { &*START_ARGUMENTS.0.get() };
     kept.bytes.split(|byte| *byte == 0).any(is_wanted)
 }
 
-/// Writes the arguments into a header's field.
+/// Writes the arguments into the field of a log's header.
 pub(crate) fn write_arguments(field: &mut [u8; ARGUMENTS_BYTES]) {
     // SAFETY: nothing writes any more once the constructor has run.
-    let kept = unsafe { &*KEPT.0.get() };
+    let kept = unsafe { &*START_ARGUMENTS.0.get() };
     if kept.length > 0 {
         *field = kept.bytes;
     } else if let Ok(file) = raw::open(c"/proc/self/cmdline", libc::O_RDONLY | libc::O_CLOEXEC, 0) {

@@ -18,11 +18,11 @@ use super::{InitOnce, raw, test_clock};
 use crate::c_library::objects::LoadedObject;
 use crate::tuning::FIRST_ANCHOR_REACH;
 
-/// Bits by which the cycle counter is shifted plus one; 0 if ticks are nanoseconds of
-/// `CLOCK_MONOTONIC`. Chosen by the constructor and kept by all children, so that a child's ticks
-/// never mix two clocks.
+/// Number of bits by which the cycle counter is shifted to make ticks, plus one; 0 if ticks are
+/// nanoseconds of `CLOCK_MONOTONIC`. Chosen by the constructor and kept by all children, so that a
+/// child's ticks never mix two clocks.
 #[unsafe(link_section = ".data.often_read")]
-static CYCLES: AtomicU32 = AtomicU32::new(0);
+static COUNTER_SHIFT: AtomicU32 = AtomicU32::new(0);
 
 /// Choice of the ticks (`SOCKCAP_CLOCK`).
 pub(crate) enum TickChoice {
@@ -38,10 +38,10 @@ pub(crate) enum TickChoice {
 /// Description of the ticks for the header: their clock, and the number of bits by which it is
 /// shifted.
 pub(crate) fn tick_description() -> (u32, u32) {
-    match CYCLES.load(Relaxed) {
+    match COUNTER_SHIFT.load(Relaxed) {
         0 if !test_clock::is_on() => (tick::MONOTONIC, 0),
-        // True nanoseconds, but a shifted test clock: their rate on it is determined like the rate
-        // of cycles.
+        // Ticks are true nanoseconds, but the test clock is shifted: readers determine the rate of
+        // ticks on the shifted clock as they do for cycles.
         0 => (tick::CYCLES, 0),
         shifted => (tick::CYCLES, shifted - 1),
     }
@@ -50,7 +50,7 @@ pub(crate) fn tick_description() -> (u32, u32) {
 /// Current time, in ticks.
 #[inline(always)]
 pub(crate) fn current_ticks() -> u64 {
-    match CYCLES.load(Relaxed) {
+    match COUNTER_SHIFT.load(Relaxed) {
         0 => monotonic_ticks(),
         shifted => counter::read_counter() >> (shifted - 1),
     }
@@ -64,7 +64,7 @@ fn monotonic_ticks() -> u64 {
     clock_nanoseconds(libc::CLOCK_MONOTONIC) as u64
 }
 
-/// Current time, if ticks are made from the cycle counter.
+/// Current time in ticks, which must be made from the cycle counter ([`counts_cycles`]).
 #[cfg(feature = "injected")]
 #[inline(always)]
 pub(crate) fn ticks_by_counter() -> u64 {
@@ -74,34 +74,34 @@ pub(crate) fn ticks_by_counter() -> u64 {
 /// Whether ticks are made from the cycle counter, by [`ticks_of_counter`].
 #[cfg(feature = "injected")]
 pub(crate) fn counts_cycles() -> bool {
-    CYCLES.load(Relaxed) != 0
+    COUNTER_SHIFT.load(Relaxed) != 0
 }
 
-/// Ticks of a `value` of the cycle counter; `value` itself if `CYCLES` is 0, where ticks are not
-/// made from the counter.
+/// Ticks of a `value` of the cycle counter; `value` itself if `COUNTER_SHIFT` is 0, where ticks are
+/// not made from the counter.
 #[cfg(feature = "injected")]
 #[inline(always)]
 pub(crate) fn ticks_of_counter(value: u64) -> u64 {
-    value >> CYCLES.load(Relaxed).saturating_sub(1)
+    value >> COUNTER_SHIFT.load(Relaxed).saturating_sub(1)
 }
 
-/// Distance, in ticks, up to which records may be from an anchor at `ticks`, in a log that began at
-/// `start` (in ticks).
+/// Maximum distance, in ticks, of a record from the last anchor before it, if that anchor is at
+/// `ticks` in a log that began at `start` (in ticks).
 ///
 /// Cycles are converted into time at the rate between anchors, so the distance to the last anchor
 /// never exceeds the time from the log's first anchor to the last. Thus the last record's time is
 /// as accurate as the reading of the anchors, also in a process that is killed.
 #[inline]
 pub(crate) fn anchor_reach(start: u64, ticks: u64) -> u32 {
-    match CYCLES.load(Relaxed) {
-        // A shifted test clock has a rate of its own, which is determined like the rate of cycles.
+    match COUNTER_SHIFT.load(Relaxed) {
+        // The rate of a shifted test clock is determined between anchors, like the rate of cycles.
         0 if !test_clock::is_on() => ANCHOR_REACH as u32,
         _ => ticks.saturating_sub(start).clamp(FIRST_ANCHOR_REACH, ANCHOR_REACH) as u32,
     }
 }
 
-/// All clocks at the moment of the reading of `CLOCK_REALTIME`; the other two are read on both
-/// sides of it. The tightest of four tries is used, since a thread can be interrupted in between.
+/// All clocks at one moment, when `CLOCK_REALTIME` is read; the other two are read before and after
+/// it. The tightest of four tries is used, since a thread can be interrupted in between.
 ///
 /// It has a stack frame of its own: its callers create parts of the log, which need more of it.
 #[inline(never)]
@@ -153,7 +153,7 @@ fn try_anchor() -> (Anchor, i64) {
     let second = counter::read_counter_in_order();
     let after = clock_nanoseconds(libc::CLOCK_MONOTONIC);
     let monotonic = before + (after - before) / 2;
-    let ticks = match CYCLES.load(Relaxed) {
+    let ticks = match COUNTER_SHIFT.load(Relaxed) {
         0 => monotonic as u64,
         shifted => (first + second.saturating_sub(first) / 2) >> (shifted - 1),
     };
@@ -188,7 +188,7 @@ pub(crate) fn choose_ticks(choice: TickChoice) {
     while elapsed > 0 && (cycles >> shift) * 10 > elapsed as u64 * 14 && shift < 8 {
         shift += 1;
     }
-    CYCLES.store(1 + shift, Relaxed);
+    COUNTER_SHIFT.store(1 + shift, Relaxed);
 }
 
 /// Whether the kernel keeps its time by the cycle counter.

@@ -23,7 +23,7 @@ pub(crate) unsafe fn replace_environment(strings: *mut *const c_char) {
     unsafe { (&raw mut environ).write(strings) };
 }
 
-/// Value of the variable that begins with `name` (which ends with `=`).
+/// Value of the variable that begins with `name` (which ends with `=`); `None` if there is none.
 pub(crate) fn find_variable(strings: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
     if strings.is_null() {
         return None;

@@ -7,19 +7,21 @@
 
 use libc::sock_filter;
 
-/// Maximum number of instructions that the kernel accepts.
-pub(crate) const LONGEST: usize = 4096;
+/// Maximum number of instructions in a filter that the kernel accepts.
+pub(crate) const MAX_INSTRUCTIONS: usize = 4096;
 
 /// Number of memory words of a filter.
-const MEMORY: usize = 16;
+const MEMORY_WORDS: usize = 16;
 
 /// System call, in the words that filters inspect: number, architecture, the calling instruction's
 /// address, and the six arguments; each of the last seven in two words, the low one first.
 pub(crate) struct SystemCall([u32; 16]);
 
+/// The kernel's number of this architecture (`AUDIT_ARCH_`).
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
 
+/// The kernel's number of this architecture (`AUDIT_ARCH_`).
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
@@ -42,7 +44,7 @@ impl SystemCall {
 /// rejected.
 pub(crate) fn run_filter(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
     let (mut a, mut x) = (0u32, 0u32);
-    let mut memory = [0u32; MEMORY];
+    let mut memory = [0u32; MEMORY_WORDS];
     let mut at = 0;
     // Jumps lead forward only, so this ends.
     loop {
@@ -91,7 +93,7 @@ pub(crate) fn run_filter(filter: &[sock_filter], call: &SystemCall) -> Option<u3
     }
 }
 
-/// Result of an arithmetic instruction.
+/// Result of an arithmetic instruction; `None` for a division by zero or an unknown operation.
 fn calculate_operation(operation: u32, a: u32, operand: u32) -> Option<u32> {
     Some(match operation {
         libc::BPF_ADD => a.wrapping_add(operand),

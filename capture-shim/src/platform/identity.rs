@@ -14,17 +14,19 @@ use crate::c_library::linker;
 
 /// Index of the word of a recursive mutex that contains its owner's id, plus one; 0 if it was not
 /// found.
-static OWNER: AtomicU32 = AtomicU32::new(0);
+static OWNER_WORD: AtomicU32 = AtomicU32::new(0);
 
-/// Ids of the process, its parent and its user, as far as they were queried. A child that may not
-/// ask the kernel knows its parent from these.
+/// Ids of the process, its parent and its user, each 0 until it was queried. A child that may not
+/// ask the kernel finds its parent's id in these.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static PARENT: AtomicU32 = AtomicU32::new(0);
 static USER: AtomicU32 = AtomicU32::new(0);
 
+/// Number of 32-bit words of a mutex.
 const WORDS: usize = size_of::<libc::pthread_mutex_t>() / 4;
 
-/// Words of a mutex that the calling thread has locked.
+/// Words of a recursive mutex that the calling thread has locked; `None` if libc's functions are
+/// missing or fail.
 fn locked_mutex_words() -> Option<[u32; WORDS]> {
     let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
     let mut mutex = MaybeUninit::<libc::pthread_mutex_t>::zeroed();
@@ -51,7 +53,10 @@ fn locked_mutex_words() -> Option<[u32; WORDS]> {
 /// Once a filter is active only the user is queried again, since system calls are slow in a process
 /// with filters.
 pub(crate) fn find_thread_id() {
-    if permitted_syscalls::is_active() && OWNER.load(Relaxed) != 0 && PROCESS.load(Relaxed) != 0 {
+    if permitted_syscalls::is_active()
+        && OWNER_WORD.load(Relaxed) != 0
+        && PROCESS.load(Relaxed) != 0
+    {
         if let Some(user) = raw::kernel_id(libc::SYS_geteuid) {
             USER.store(user, Relaxed);
         }
@@ -61,13 +66,13 @@ pub(crate) fn find_thread_id() {
     if let (Some(words), Some(tid)) = (locked_mutex_words(), raw::kernel_id(libc::SYS_gettid))
         && let Some(index) = words.iter().position(|word| *word == tid)
     {
-        OWNER.store(index as u32 + 1, Relaxed);
+        OWNER_WORD.store(index as u32 + 1, Relaxed);
     }
 }
 
 /// Id of the calling thread, as libc has it; 0 if it is unknown.
 fn thread_id_by_libc() -> u32 {
-    let index = (OWNER.load(Relaxed) as usize).wrapping_sub(1);
+    let index = (OWNER_WORD.load(Relaxed) as usize).wrapping_sub(1);
     if index == usize::MAX {
         return 0;
     }

@@ -11,17 +11,17 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use libc::sock_filter;
 
 use super::filter;
-use super::permitted_syscalls::{COUNT, EVERYTHING, KEPT, is_active};
+use super::permitted_syscalls::{ALL_FORBIDDEN, COUNT, FILTERS, is_active};
 use super::seccomp::permit_nothing;
 use crate::tuning::MAX_HANDED_INSTRUCTIONS;
 
-/// Beginning of the variable.
-pub(crate) const FILTERS: &[u8] = b"SOCKCAP_FILTERS=";
+/// Name of the variable, with the sign before its value.
+pub(crate) const FILTERS_VARIABLE: &[u8] = b"SOCKCAP_FILTERS=";
 
 /// Text of unknown filters.
 const UNKNOWN: &[u8] = b"*";
 /// Sign before each filter.
-const BEFORE: u8 = b'.';
+const FILTER_MARK: u8 = b'.';
 /// Number of digits of an instruction.
 const DIGITS: usize = 16;
 
@@ -39,13 +39,13 @@ static INSTRUCTIONS: FilterInstructions = FilterInstructions(UnsafeCell::new(
 /// passed on.
 fn active_filters() -> Option<impl Iterator<Item = &'static [sock_filter]>> {
     let count = COUNT.load(Acquire);
-    let kept = KEPT.get(..count as usize)?.iter().map(|kept| {
+    let kept = FILTERS.get(..count as usize)?.iter().map(|kept| {
         let (first, length) = (kept.first.load(Acquire), kept.length.load(Relaxed));
         // SAFETY: a copy of that many instructions, which is never removed.
         unsafe { core::slice::from_raw_parts(first.cast_const(), length) }
     });
     let sum: usize = kept.clone().map(<[_]>::len).sum();
-    (count != EVERYTHING && sum <= MAX_HANDED_INSTRUCTIONS).then_some(kept)
+    (count != ALL_FORBIDDEN && sum <= MAX_HANDED_INSTRUCTIONS).then_some(kept)
 }
 
 /// Length of the variable with its terminating zero byte; 0 if there are no filters.
@@ -55,7 +55,7 @@ pub(crate) fn variable_length() -> usize {
     }
     let text = active_filters()
         .map_or(UNKNOWN.len(), |all| all.map(|filter| 1 + DIGITS * filter.len()).sum());
-    FILTERS.len() + text + 1
+    FILTERS_VARIABLE.len() + text + 1
 }
 
 /// Writes the variable into `room`, which has the [`variable_length`] of the variable. If another
@@ -68,10 +68,10 @@ pub(crate) fn write_variable(room: &mut [u8]) {
         needed += bytes.len();
         bytes.iter().zip(&mut places).for_each(|(byte, place)| *place = *byte);
     };
-    put(FILTERS);
+    put(FILTERS_VARIABLE);
     let Some(all) = active_filters() else { return put(UNKNOWN) };
     for filter in all {
-        put(&[BEFORE]);
+        put(&[FILTER_MARK]);
         for instruction in filter {
             let sock_filter { code, jt, jf, k } = *instruction;
             let word = u64::from(code) << 48 | u64::from(jt) << 40 | u64::from(jf) << 32;
@@ -85,7 +85,7 @@ pub(crate) fn write_variable(room: &mut [u8]) {
     }
     if needed >= length {
         room.fill(0);
-        let text = FILTERS.iter().chain(UNKNOWN);
+        let text = FILTERS_VARIABLE.iter().chain(UNKNOWN);
         text.zip(room).for_each(|(byte, place)| *place = *byte);
     }
 }
@@ -98,15 +98,16 @@ pub(crate) fn write_variable(room: &mut [u8]) {
 pub(crate) unsafe fn take_filters(text: &[u8]) {
     // SAFETY: the constructor runs before the program has a second thread.
     let mut room = unsafe { &mut *INSTRUCTIONS.0.get() }.as_mut_slice();
-    let mut filters = text.split(|byte| *byte == BEFORE);
+    let mut filters = text.split(|byte| *byte == FILTER_MARK);
     if filters.next() != Some(b"") {
         return permit_nothing();
     }
     for text in filters {
         let count = text.len() / DIGITS;
         let index = COUNT.load(Relaxed);
-        let Some(kept) = KEPT.get(index as usize) else { return permit_nothing() };
-        let is_filter = text.len().is_multiple_of(DIGITS) && (1..=filter::LONGEST).contains(&count);
+        let Some(kept) = FILTERS.get(index as usize) else { return permit_nothing() };
+        let is_filter =
+            text.len().is_multiple_of(DIGITS) && (1..=filter::MAX_INSTRUCTIONS).contains(&count);
         let Some((own, rest)) = room.split_at_mut_checked(count).filter(|_| is_filter) else {
             return permit_nothing();
         };

@@ -3,9 +3,9 @@
 //! An instruction that calls the kernel takes the call's number from a register. Compilers set that
 //! register to a constant shortly before, or, in a function that makes any call, copy it from an
 //! argument. Code is not disassembled: all bytes that look like one of these two forms count. Of
-//! all dynamically linked programs and libraries of a Debian 12 with compilers, Java and LLVM,
-//! these are liburing and stress-ng, which has a function that makes any call. A constant that is
-//! kept in another register is not found; libgomp has one, but makes no socket calls.
+//! all dynamically linked programs and libraries of a Debian 12 with compilers, Java and LLVM, only
+//! two were found: liburing, and stress-ng, which has a function that makes any call. A call whose
+//! constant is kept in another register is not found; libgomp has one, but makes no socket calls.
 
 #[cfg(target_arch = "x86_64")]
 use socket_log::layout::uncaptured::CALLS_ANY;
@@ -15,7 +15,8 @@ use socket_log::layout::uncaptured::{CALLS_RINGS, CALLS_SOCKETS};
 /// between.
 pub(crate) const REACH: usize = 64;
 
-/// Kind of the call with this number; 0 for others.
+/// Kind of the system call with this number, a flag of [`socket_log::layout::uncaptured`]; 0 for
+/// calls that move no bytes of sockets.
 fn call_kind(number: u32) -> u32 {
     match i64::from(number) {
         libc::SYS_io_uring_setup => CALLS_RINGS,
@@ -35,8 +36,8 @@ fn call_kind(number: u32) -> u32 {
     }
 }
 
-/// Calls in the code, as flags of [`socket_log::layout::uncaptured`]. Its first [`REACH`] bytes are
-/// only searched for numbers.
+/// Kinds of calls in the code, as flags of [`socket_log::layout::uncaptured`]. Its first [`REACH`]
+/// bytes are only searched for numbers.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn own_calls(code: &[u8]) -> u32 {
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
@@ -80,8 +81,9 @@ fn find_pair(bytes: &[u8], [first, second]: [u8; 2]) -> Option<usize> {
     Some(at + rest)
 }
 
-/// Whether the last instructions of `code` copy words between registers and from the stack, and the
-/// number among them from the stack or from a function's first argument.
+/// Whether the last instructions of `code` copy words between registers and from the stack, and one
+/// of them copies the call's number from the stack or from a function's first argument: then the
+/// function makes any call.
 #[cfg(target_arch = "x86_64")]
 fn takes_number(mut code: &[u8]) -> bool {
     const NUMBER: u8 = 0;
@@ -115,7 +117,8 @@ fn takes_number(mut code: &[u8]) -> bool {
     }
 }
 
-/// Number from the last instruction in `code` that sets the register to a constant.
+/// Number from the last instruction in `code` that sets the register of the call's number to a
+/// constant; `None` if there is none.
 #[cfg(target_arch = "x86_64")]
 fn number_before(code: &[u8]) -> Option<u32> {
     const LIMIT: u32 = 1024;
@@ -131,8 +134,8 @@ fn number_before(code: &[u8]) -> Option<u32> {
     })
 }
 
-/// Calls in the code, as flags of [`socket_log::layout::uncaptured`]. Its first [`REACH`] bytes are
-/// only searched for numbers.
+/// Kinds of calls in the code, as flags of [`socket_log::layout::uncaptured`]. Its first [`REACH`]
+/// bytes are only searched for numbers.
 #[cfg(target_arch = "aarch64")]
 pub(crate) fn own_calls(code: &[u8]) -> u32 {
     const SVC: [u8; 4] = 0xd400_0001u32.to_le_bytes();

@@ -45,6 +45,7 @@ pub(crate) fn note_mapping(memory: *mut u8, length: usize) {
     write_range(ranges, memory, length);
 }
 
+/// Appends a range to the list at `ranges`, unless the list is full.
 fn write_range(ranges: *mut MappedRange, memory: *mut u8, length: usize) {
     let place = sockcap_mapped.count.load(Relaxed);
     if place >= MAX_MAPPED {

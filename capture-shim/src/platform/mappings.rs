@@ -41,7 +41,7 @@ pub(crate) fn for_each_mapping(mut with: impl FnMut(&FileMapping)) {
     }
 }
 
-/// Mapping of a line; `None` if it is not a mapping of a file.
+/// Mapping that a line of the kernel's list describes; `None` if it is not a mapping of a file.
 fn parse_mapping(line: &[u8]) -> Option<FileMapping<'_>> {
     let path = line.get(line.iter().position(|byte| *byte == b'/')?..)?;
     let mut words = line.split(|byte| *byte == b' ');

@@ -1,5 +1,5 @@
-//! Instructions of the processor that not all x86-64 processors have. A child process inherits the
-//! answer: under some hypervisors each question takes microseconds.
+//! Instructions of the processor that not all x86-64 processors have. A child process inherits what
+//! was detected: under some hypervisors each `cpuid` takes microseconds.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use core::sync::atomic::AtomicU8;
@@ -10,11 +10,12 @@ use core::sync::atomic::Ordering::Relaxed;
 pub(crate) struct Instructions(u8);
 
 impl Instructions {
-    /// Products without carry of 128 bits, and SSE 4.1.
+    /// Carry-less multiplication (PCLMULQDQ) in registers of 128 bits, and SSE 4.1.
     pub(crate) const FOLDING: Instructions = Instructions(1);
-    /// AVX2 with the counts of bits of its generation; the system saves the wide registers.
+    /// AVX2 and the instructions of its generation that count bits (POPCNT, LZCNT, BMI), if the
+    /// system saves the wide registers.
     pub(crate) const AVX2: Instructions = Instructions(1 << 1);
-    /// Products without carry of 256 bits.
+    /// Carry-less multiplication (VPCLMULQDQ) in registers of 256 bits.
     pub(crate) const WIDE_FOLDING: Instructions = Instructions(1 << 2);
 }
 
@@ -23,13 +24,13 @@ static FOUND: AtomicU8 = AtomicU8::new(0);
 /// Bit of [`FOUND`] that states that the processor was asked.
 const ASKED: u8 = 1 << 7;
 
-/// Whether the processor has these instructions, as far as [`detect_instructions`] was called.
+/// Whether the processor has these instructions; false until [`detect_instructions`] was called.
 #[inline(always)]
 pub(crate) fn has(instructions: Instructions) -> bool {
     FOUND.load(Relaxed) & instructions.0 != 0
 }
 
-/// Asks the processor, unless this process or its parent has.
+/// Detects the processor's instructions, unless this process or its parent has done so.
 pub(crate) fn detect_instructions() {
     const PCLMULQDQ: u32 = 1 << 1;
     const SSSE3: u32 = 1 << 9;

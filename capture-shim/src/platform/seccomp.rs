@@ -1,5 +1,5 @@
-//! Copies of the program's seccomp filters, so that the library makes no system call that they
-//! forbid: it could kill the program.
+//! Copies of the program's seccomp filters, so that the library makes no system call that the
+//! filters forbid: such a call could kill the program.
 //!
 //! Every filter that the program installs passes a hook, which keeps a copy. From then on each
 //! system call of the library is checked against all copies before it is made. A child inherits the
@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{sock_filter, sock_fprog};
 
 use super::filter::{self, SystemCall};
-use super::permitted_syscalls::{self, COUNT, EVERYTHING, KEPT, permits_call};
+use super::permitted_syscalls::{self, ALL_FORBIDDEN, COUNT, FILTERS, permits_call};
 use super::raw;
 
 /// Copy of a filter, made before the filter is active.
@@ -21,7 +21,7 @@ impl FilterCopy {
     /// No filter: almost no system call is permitted.
     pub(crate) const NONE: FilterCopy = FilterCopy(None);
 
-    /// Whether a system call succeeds according to the program's filters, including this one.
+    /// Whether this filter and the program's active filters let a system call be made.
     pub(crate) fn will_permit(&self, number: core::ffi::c_long, arguments: &[usize; 6]) -> bool {
         let Some((first, length)) = self.0 else { return false };
         let call = SystemCall::new(number as usize, arguments);
@@ -45,7 +45,7 @@ pub(crate) unsafe fn copy_filter(program: *const sock_fprog) -> Option<FilterCop
     }
     // SAFETY: just found readable.
     let (from, length) = unsafe { ((*program).filter, usize::from((*program).len)) };
-    if length == 0 || length > filter::LONGEST {
+    if length == 0 || length > filter::MAX_INSTRUCTIONS {
         return None;
     }
     if !raw::are_readable(from, length) {
@@ -71,11 +71,12 @@ pub(crate) fn discard(copy: FilterCopy) {
 /// Keeps the copy of a filter that is now active.
 pub(crate) fn enforce_filter(copy: FilterCopy) {
     let index = COUNT.load(Relaxed);
-    match (copy.0, KEPT.get(index as usize)) {
+    match (copy.0, FILTERS.get(index as usize)) {
         (Some((first, length)), Some(kept)) => {
             kept.length.store(length, Relaxed);
             kept.first.store(first, Release);
-            // Two concurrent threads would overwrite each other's place.
+            // Another thread has installed a filter at the same time, and one of the two copies
+            // has overwritten the other.
             if COUNT.compare_exchange(index, index + 1, Release, Relaxed).is_err() {
                 permit_nothing();
             }
@@ -86,5 +87,5 @@ pub(crate) fn enforce_filter(copy: FilterCopy) {
 
 /// Permits nothing from now on.
 pub(crate) fn permit_nothing() {
-    COUNT.store(EVERYTHING, Release);
+    COUNT.store(ALL_FORBIDDEN, Release);
 }

@@ -8,14 +8,14 @@ use core::ptr;
 
 use super::raw;
 
-/// Program in memory, with its file.
+/// The running program, with the contents of its file.
 pub(crate) struct ProgramImage<'a> {
     file: &'a [u8],
     /// Load bias: the difference of addresses in memory and in the file.
     bias: usize,
 }
 
-/// Range of addresses that the dynamic linker has written and then made read-only.
+/// Range of addresses that the dynamic linker has written and then made read-only (RELRO).
 #[derive(Clone, Copy)]
 pub(crate) struct ConstantsRange {
     /// First address.
@@ -34,7 +34,7 @@ const SEGMENT: usize = 56;
 const SECTION: usize = 64;
 /// Length of a symbol, in bytes.
 const SYMBOL: usize = 24;
-/// Kind of a segment that the dynamic linker writes and then makes read-only.
+/// Kind of the segment that the dynamic linker writes and then makes read-only (`PT_GNU_RELRO`).
 const CONSTANTS: u32 = 0x6474_e552;
 /// Kind of the section that contains the symbol table.
 const SYMBOL_TABLE: u32 = 2;
@@ -57,6 +57,7 @@ pub(crate) fn with_program(look: impl FnOnce(&ProgramImage)) {
 }
 
 impl<'a> ProgramImage<'a> {
+    /// Program with this file; `None` if the file's header differs from that in memory.
     fn new(file: &'a [u8]) -> Option<ProgramImage<'a>> {
         let unbiased = ProgramImage { file, bias: 0 };
         let is_known = file.get(..6)? == b"\x7fELF\x02\x01";
@@ -74,7 +75,8 @@ impl<'a> ProgramImage<'a> {
         (file.get(..HEADER)? == in_memory).then_some(ProgramImage { file, bias })
     }
 
-    /// Calls `visit` with the name and the address of each function in the symbol table.
+    /// Calls `visit` with the name and the address of each function in the symbol table. The name
+    /// is followed by a zero byte and other names. Returns `None` if the file is malformed.
     pub(crate) fn for_each_function(&self, mut visit: impl FnMut(&[u8], usize)) -> Option<()> {
         let (sections, count) = (self.word_at(40)?, usize::from(self.u16_at(60)?));
         let section = |index: usize| sections.checked_add(index.checked_mul(SECTION)?);
@@ -100,7 +102,7 @@ impl<'a> ProgramImage<'a> {
         Some(())
     }
 
-    /// Range of constants that the dynamic linker has written.
+    /// Range of constants that the dynamic linker has written; `None` if the program has none.
     pub(crate) fn constants_range(&self) -> Option<ConstantsRange> {
         let segment = self.find_segment(CONSTANTS, |_| true)?;
         let start = self.bias.wrapping_add(segment.address);
@@ -122,7 +124,7 @@ impl<'a> ProgramImage<'a> {
         (extent[0] < extent[1]).then_some(extent)
     }
 
-    /// First segment of a kind with a matching file offset.
+    /// First segment of a kind for whose file offset `is_at` returns true.
     fn find_segment(&self, kind: u32, is_at: impl Fn(usize) -> bool) -> Option<FileSegment> {
         let (table, count) = (self.word_at(32)?, usize::from(self.u16_at(56)?));
         (0..count)
@@ -130,6 +132,7 @@ impl<'a> ProgramImage<'a> {
             .find(|segment| segment.kind == kind && is_at(segment.offset))
     }
 
+    /// Segment that the entry of the segment table at `at` describes.
     fn segment_at(&self, at: usize) -> Option<FileSegment> {
         Some(FileSegment {
             kind: self.u32_at(at)?,
@@ -162,7 +165,7 @@ struct FileSegment {
     kind: u32,
     /// Offset in the file, in bytes.
     offset: usize,
-    /// Address in the file's terms.
+    /// Address before the load bias is added.
     address: usize,
     /// Length in memory, in bytes.
     length: usize,

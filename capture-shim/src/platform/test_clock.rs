@@ -18,7 +18,9 @@ const MILLION: i64 = 1_000_000;
 /// Shift of the clock.
 #[derive(Clone, Copy)]
 struct ClockShift {
+    /// How far the clock is ahead when `CLOCK_MONOTONIC` is 0, in nanoseconds.
     offset: i64,
+    /// How much faster the clock runs, in parts per million.
     skew: i64,
     /// Time and size of each step, in nanoseconds; both are 0 for a step that was not given.
     steps: [(i64, i64); MAX_CLOCK_STEPS],
@@ -55,6 +57,7 @@ pub(crate) fn shift_anchor(anchor: Anchor) -> Anchor {
 }
 
 impl ClockShift {
+    /// Anchor with this clock's times in place of the kernel's.
     #[cold]
     fn apply(&self, anchor: Anchor) -> Anchor {
         let monotonic = anchor.monotonic;

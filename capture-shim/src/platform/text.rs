@@ -11,6 +11,7 @@ use super::raw;
 pub(crate) struct BoundedText<const N: usize> {
     length: usize,
     bytes: [u8; N],
+    /// Whether appended bytes did not fit.
     overflown: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Contexts, as all runtimes report them: a context is what runs in sequence on threads that take
-//! turns, such as a task. Its number is unique within the process, and not 0.
+//! Contexts, as all runtimes report them: a context is what a runtime runs piece by piece on its
+//! threads, such as a task. Its number is unique within the process, and not 0.
 //!
-//! A record belongs to the context that its thread runs when it is written. The thread's number
-//! changes without a record; the log has one once something else is recorded.
+//! A record belongs to the context that its thread runs when the record is written. A change of the
+//! thread's context is not logged by itself, but together with the next record.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -13,10 +13,10 @@ use crate::state::thread::{self, ThreadLogState};
 use crate::tuning::MAX_IN_A_ROW;
 
 /// Attributes further records of the thread to a context (0: to the thread itself), and returns the
-/// number of the previous one.
+/// number of the previous context.
 #[inline(always)]
 pub(super) fn context_entered(number: u32) -> u32 {
-    let number = if number == 0 { context_source::resting_number() } else { number };
+    let number = if number == 0 { context_source::default_number() } else { number };
     thread::current_thread().context.swap(number, Relaxed)
 }
 
@@ -70,7 +70,7 @@ fn record_ready(number: u32, is_started: bool) {
     }
 }
 
-/// Writes a record of a ready context, unless there are too many.
+/// Writes a record of a ready context, unless the thread has written too many in a row.
 fn write_ready(number: u32, is_started: bool) {
     let thread = thread::current_thread();
     if let Some(in_a_row) = next_in_a_row(thread) {
@@ -79,16 +79,16 @@ fn write_ready(number: u32, is_started: bool) {
     }
 }
 
-/// Number of one more record of a ready context, of those without another record in between. `None`
-/// if there are too many: a program that mostly computes would write nothing else for long, which
-/// contributes nothing about messages.
+/// How many records of ready contexts the thread has written without another record in between.
+/// `None` if there are too many: a program that mostly computes would write nothing else for long,
+/// which contributes nothing about messages.
 fn next_in_a_row(thread: &ThreadLogState) -> Option<u32> {
     let is_next = thread.after_last_ready.load(Relaxed) == thread.cursor.load(Relaxed) as u32;
     let in_a_row = if is_next { thread.in_a_row.load(Relaxed) + 1 } else { 0 };
     (in_a_row < MAX_IN_A_ROW).then_some(in_a_row)
 }
 
-/// Counts a record that was written.
+/// Counts a record of a ready context that was written after `in_a_row` others.
 fn count_ready(thread: &ThreadLogState, in_a_row: u32) {
     thread.in_a_row.store(in_a_row, Relaxed);
     thread.after_last_ready.store(thread.cursor.load(Relaxed) as u32, Relaxed);

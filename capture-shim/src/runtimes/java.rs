@@ -12,8 +12,7 @@
 //!
 //! The launcher finds the machine's library at run time, so that nothing of it exists when this
 //! library starts. No option is passed to the machine, as it would print or list one. Machines
-//! before 21 have no virtual threads; a machine without these events is
-//! left alone.
+//! before 21 have no virtual threads; a machine without these events is left alone.
 
 mod class_file;
 mod creation;
@@ -31,7 +30,8 @@ use crate::c_library::objects;
 use crate::platform::text::BoundedText;
 use crate::state::unfollowed_runtime;
 
-/// Has the launcher of Java create its virtual machine through this library, if the program is one.
+/// Has the launcher of Java create its virtual machine through this library, if the program is that
+/// launcher.
 pub(super) fn follow_virtual_threads() {
     let Some(launcher) =
         objects::loaded_objects().find(|object| !object.find_symbol(c"JLI_Launch").is_null())

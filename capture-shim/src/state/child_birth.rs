@@ -15,7 +15,8 @@ use crate::platform::{clock, identity, permitted_syscalls};
 #[inline(always)]
 pub(crate) fn note_birth() {
     if permitted_syscalls::is_active() {
-        // By these ids the child knows its parent, and its children will know the child.
+        // The ids are read while this is possible: the child's parent, and the child's own id as
+        // the parent of its children.
         identity::process_ids();
     }
     let thread = thread::current_thread();
@@ -37,6 +38,7 @@ pub(crate) fn complete_birth() {
     }
 }
 
+/// Determines the start time on all clocks, and enters the process into the lineage.
 #[cold]
 #[inline(never)]
 fn complete_noted() {

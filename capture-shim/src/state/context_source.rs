@@ -1,4 +1,5 @@
-//! Runtime that knows itself which context a thread runs, and is asked at each record.
+//! Language runtime that is asked at each record which context (such as a coroutine) the thread
+//! runs.
 //!
 //! Other runtimes report each change, see [`super::thread::ThreadLogState::context`].
 
@@ -11,7 +12,8 @@ use super::thread::{self, ThreadLogState};
 pub(crate) struct ContextSource {
     /// Number of the context that the calling thread runs; 0 for none.
     pub(crate) current_number: fn() -> u32,
-    /// Start of a context, for its first record; `None` later, or if the start is not known.
+    /// Start of the context with this number, for its first record; `None` later, or if the start
+    /// is not known.
     pub(crate) take_start: fn(u32) -> Option<ContextStart>,
 }
 
@@ -20,11 +22,12 @@ pub(crate) struct ContextSource {
 pub(crate) struct ContextStart {
     /// Time of the start, in ticks.
     pub(crate) ticks: u64,
-    /// Thread id of the thread or context that started it, as readers of logs understand it.
+    /// Id of the thread that started the context, or the number that logs have for the starting
+    /// context.
     pub(crate) starter: u32,
 }
 
-/// Number of a thread's context if the [`ContextSource`] is to be asked.
+/// Value of `ThreadLogState::context` if the [`ContextSource`] is to be asked for the number.
 pub(crate) const ASKED: u32 = u32::MAX;
 
 /// Runtime to be asked; null for none.
@@ -36,20 +39,21 @@ fn source() -> Option<&'static ContextSource> {
     unsafe { SOURCE.load(Acquire).as_ref() }
 }
 
-/// Asks a runtime for contexts from now on, in the calling thread and in those that begin to write
-/// later.
+/// Has the library ask `runtime` for contexts from now on, in the calling thread and in threads
+/// that begin to write later.
 pub(crate) fn ask_runtime(runtime: &'static ContextSource) {
     SOURCE.store(core::ptr::from_ref(runtime).cast_mut(), Release);
     begin_asking(thread::current_thread());
 }
 
-/// Number of the context of a thread that runs no context whose runtime reports it.
+/// Value of `ThreadLogState::context` for a thread that runs no reported context: [`ASKED`] if a
+/// runtime is to be asked, otherwise 0.
 #[inline]
-pub(crate) fn resting_number() -> u32 {
+pub(crate) fn default_number() -> u32 {
     if source().is_some() { ASKED } else { 0 }
 }
 
-/// Prepares a thread that begins to write into the log.
+/// Has a thread that begins to write into the log ask the runtime, if there is one to be asked.
 pub(crate) fn begin_asking(thread: &ThreadLogState) {
     if source().is_some() && thread.context.load(Relaxed) == 0 {
         thread.context.store(ASKED, Relaxed);

@@ -16,23 +16,24 @@ use super::settings::{
 };
 use super::thread;
 use crate::platform::environment::{environ, find_variable, present_environment};
-use crate::platform::inherited_filters::{self, FILTERS};
+use crate::platform::inherited_filters::{self, FILTERS_VARIABLE};
 use crate::platform::{identity, raw};
 
 /// Maximum number of variables that [`CompleteEnvironment`] adds, including the final null pointer.
-const ADDED: usize = 5 + OPTIONS.len() + 1;
+const MAX_ADDED: usize = 5 + OPTIONS.len() + 1;
 
-/// Environment with everything that a child of a recorded program needs: the given one, or one made
-/// in a mapping of its own. It is not on the stack, where the program may have left little room (a
-/// handler on its alternate stack, for example).
+/// Environment with everything that a started program needs to be recorded: the environment that
+/// the program gives, or one that is made in a mapping of its own. It is not on the stack, where
+/// the program may have left little room (a handler on its alternate stack, for example).
 ///
-/// A `vfork` child with a successful `exec` leaves its mapping to its parent. The thread that they
-/// share remembers it, and [`reclaim_mapping`] unmaps it.
+/// A `vfork` child with a successful `exec` leaves its mapping to its parent. The state of the
+/// thread, which both share, has the mapping's address, and [`reclaim_mapping`] unmaps it.
 pub(crate) struct CompleteEnvironment(Option<*mut EnvironmentMapping>);
 
 /// Beginning of a mapping; the pointers follow, and then the text of `LD_PRELOAD`.
 #[repr(C)]
 struct EnvironmentMapping {
+    /// Length of the mapping, in bytes.
     length: usize,
     /// Id of the thread that made the mapping.
     tid: u32,
@@ -44,9 +45,10 @@ impl CompleteEnvironment {
         CompleteEnvironment(None)
     }
 
-    /// Environment to be used in place of `given`: the same array if nothing is missing. If the
-    /// library cannot be loaded (`refused` is the error, or 0), the environment does not request
-    /// the library, but has everything else if a recorder can inject the library (`is_put`).
+    /// Environment to be used in place of `given`: the same array if nothing is missing. `refused`
+    /// is the error if the dynamic linker cannot load the library, or 0. After an error, the
+    /// environment does not request the library, and has everything else only if
+    /// `can_be_injected`: if a recorder can inject the library into the program.
     ///
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
@@ -54,7 +56,7 @@ impl CompleteEnvironment {
         &mut self,
         given: *const *const c_char,
         refused: c_int,
-        is_put: bool,
+        can_be_injected: bool,
     ) -> *const *const c_char {
         if !given.is_null() && !raw::is_readable(given) {
             return given;
@@ -63,14 +65,15 @@ impl CompleteEnvironment {
         let better = match refused {
             0 if has_library(given) && is_complete(given) => None,
             0 => self.build_complete(given, false),
-            _ if is_put && !is_complete(given) => self.build_complete(given, true),
+            _ if can_be_injected && !is_complete(given) => self.build_complete(given, true),
             _ if !asks_for_own(given) => None,
             _ => self.without_library(given),
         };
         better.unwrap_or(given)
     }
 
-    /// The given environment with a preload list of the other libraries, or without one.
+    /// The given environment with a preload list of the other libraries only, or without a list if
+    /// there are none. `None` if memory is lacking.
     #[cold]
     #[inline(never)]
     fn without_library(&mut self, given: *const *const c_char) -> Option<*const *const c_char> {
@@ -114,6 +117,8 @@ impl CompleteEnvironment {
         )
     }
 
+    /// The given environment with all missing variables; without this library in its preload list
+    /// if the library is refused. `None` if memory is lacking.
     #[cold]
     #[inline(never)]
     fn build_complete(
@@ -123,7 +128,7 @@ impl CompleteEnvironment {
     ) -> Option<*const *const c_char> {
         let settings = user_settings();
         let count = string_count(given);
-        let pointers = (count + ADDED) * size_of::<*const c_char>();
+        let pointers = (count + MAX_ADDED) * size_of::<*const c_char>();
         // Space for the list preceded by this library, or with this library's path in place of each
         // entry.
         let others = find_variable(given, PRELOAD).unwrap_or(&[]);
@@ -135,7 +140,7 @@ impl CompleteEnvironment {
         let (places, text, filters) = unsafe {
             let places = start.add(size_of::<EnvironmentMapping>());
             (
-                core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + ADDED),
+                core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + MAX_ADDED),
                 core::slice::from_raw_parts_mut(places.add(pointers), text),
                 core::slice::from_raw_parts_mut(places.add(pointers + text), of_filters),
             )
@@ -161,12 +166,12 @@ impl CompleteEnvironment {
         if !has_host(given) {
             list.put_variable(HOST, settings.host.as_c_str());
         }
-        if !lineage::is_in(given) {
+        if !lineage::is_in_environment(given) {
             list.put_variable(ANCESTORS, lineage::lineage_variable());
         }
         if of_filters > 0 {
             inherited_filters::write_variable(filters);
-            list.put_variable(FILTERS, CStr::from_bytes_until_nul(filters).ok()?);
+            list.put_variable(FILTERS_VARIABLE, CStr::from_bytes_until_nul(filters).ok()?);
         }
         for (index, (name, text)) in OPTIONS.iter().zip(&settings.options).enumerate() {
             if is_missing(given, index) {
@@ -176,6 +181,8 @@ impl CompleteEnvironment {
         Some(list.pointers.as_ptr())
     }
 
+    /// Maps `length` bytes for an environment, and notes the mapping for its removal. `None` if
+    /// memory is lacking.
     fn map_array(&mut self, length: usize) -> Option<*mut u8> {
         let memory = raw::map_anonymous(length)?;
         let mapping: *mut EnvironmentMapping = memory.cast();
@@ -183,7 +190,7 @@ impl CompleteEnvironment {
         unsafe { mapping.write(EnvironmentMapping { length, tid: identity::thread_id() }) };
         self.0 = Some(mapping);
         let child_mapping = &thread::current_thread().child_mapping;
-        // One place is enough: `reclaim` ran before the `vfork`.
+        // One place is enough: `reclaim_mapping` ran before the `vfork`.
         let _ = child_mapping.compare_exchange(ptr::null_mut(), memory, Relaxed, Relaxed);
         Some(memory)
     }
@@ -198,7 +205,7 @@ impl Drop for CompleteEnvironment {
                 Relaxed,
                 Relaxed,
             );
-            // SAFETY: the call that received it has returned.
+            // SAFETY: the call that received the environment has returned.
             unsafe { raw::unmap_memory(mapping.cast(), (*mapping).length) };
         }
     }
@@ -225,11 +232,11 @@ fn asks_for_own(given: *const *const c_char) -> bool {
     find_variable(given, PRELOAD).is_some_and(names_own)
 }
 
-/// Whether nothing but the library may be missing in an environment.
+/// Whether an environment has all variables, except possibly the preload list.
 fn is_complete(given: *const *const c_char) -> bool {
     has_directory(given)
         && has_host(given)
-        && lineage::is_in(given)
+        && lineage::is_in_environment(given)
         && has_filters(given)
         && !(0..OPTIONS.len()).any(|index| is_missing(given, index))
 }
@@ -256,8 +263,8 @@ fn has_directory(given: *const *const c_char) -> bool {
 fn has_filters(given: *const *const c_char) -> bool {
     let length = inherited_filters::variable_length();
     length == 0
-        || find_variable(given, FILTERS)
-            .is_some_and(|text| FILTERS.len() + text.len() + 1 == length)
+        || find_variable(given, FILTERS_VARIABLE)
+            .is_some_and(|text| FILTERS_VARIABLE.len() + text.len() + 1 == length)
 }
 
 /// Whether an option was given to this process but is missing in an environment.
@@ -284,7 +291,7 @@ impl EnvironmentBuilder<'_> {
         }
     }
 
-    /// Place of the variable that begins with `name`.
+    /// Index of the variable that begins with `name`; `None` if there is none.
     fn position(&self, name: &[u8]) -> Option<usize> {
         self.pointers.iter().take(self.count).position(|pointer| {
             // SAFETY: the first pointers come from the given array, in which strings end with a

@@ -20,7 +20,7 @@ use crate::tuning::LINEAGE_BYTES;
 pub(crate) const ANCESTORS: &[u8] = b"SOCKCAP_ANCESTORS=";
 
 /// Maximum length of a process's name in the variable, as for the kernel's own process names.
-const NAME: usize = 15;
+const MAX_NAME_BYTES: usize = 15;
 
 /// The variable: the ancestors, followed by this process.
 struct LineageVariable(UnsafeCell<[u8; LINEAGE_BYTES]>);
@@ -29,26 +29,26 @@ struct LineageVariable(UnsafeCell<[u8; LINEAGE_BYTES]>);
 unsafe impl Sync for LineageVariable {}
 
 /// Lineage of this process.
-static LINE: LineageVariable = LineageVariable(UnsafeCell::new([0; LINEAGE_BYTES]));
+static LINEAGE: LineageVariable = LineageVariable(UnsafeCell::new([0; LINEAGE_BYTES]));
 
-/// The variable, with this process as the last entry; empty if nothing is recorded.
+/// The variable, with this process as the last entry; empty if this process is not recorded.
 pub(crate) fn lineage_variable() -> &'static CStr {
     // SAFETY: written only while there is no second thread. The last byte is always zero.
-    CStr::from_bytes_until_nul(unsafe { &*LINE.0.get() }).unwrap_or(c"")
+    CStr::from_bytes_until_nul(unsafe { &*LINEAGE.0.get() }).unwrap_or(c"")
 }
 
-/// Whether the variable of an environment has this process's value.
-pub(crate) fn is_in(given: *const *const c_char) -> bool {
+/// Whether the environment `given` has the variable with this process's value.
+pub(crate) fn is_in_environment(given: *const *const c_char) -> bool {
     let own = lineage_variable().to_bytes();
     own.is_empty() || find_variable(given, ANCESTORS) == own.get(ANCESTORS.len()..)
 }
 
-/// Copies the variable that the program was given into [`LINE`]. This process is not in it yet, see
-/// [`enter_process`].
+/// Copies the variable that the program was given into [`LINEAGE`]. This process is not in the
+/// variable yet, see [`enter_process`].
 pub(crate) fn read_lineage() {
     let given = find_variable(present_environment(), ANCESTORS).unwrap_or(b"");
     // SAFETY: the constructor runs before there is a second thread.
-    let line = unsafe { &mut *LINE.0.get() };
+    let line = unsafe { &mut *LINEAGE.0.get() };
     line.fill(0);
     let given = latest_entries(given, LINEAGE_BYTES - ANCESTORS.len() - 1);
     for (to, from) in line.iter_mut().zip(ANCESTORS.iter().chain(given)) {
@@ -57,17 +57,17 @@ pub(crate) fn read_lineage() {
 }
 
 /// Appends the process `pid`, which began at `start` (nanoseconds since the Unix epoch), to
-/// [`LINE`].
+/// [`LINEAGE`].
 pub(crate) fn enter_process(pid: u32, start: i64) {
     let mut entry: BoundedText<64> = BoundedText::new();
     entry.push_number(pid.into()).push(b":").push_number(start.max(0) as u64).push(b":");
-    for byte in started_as().iter().take(NAME) {
+    for byte in started_as().iter().take(MAX_NAME_BYTES) {
         let is_plain = byte.is_ascii_graphic() && !matches!(byte, b',' | b':');
         entry.push(if is_plain { core::slice::from_ref(byte) } else { b"_" });
     }
     let (begin, end) = (ANCESTORS.len(), lineage_variable().to_bytes().len());
     // SAFETY: only called before there is a second thread, as for `LineageVariable`.
-    let line = unsafe { &mut *LINE.0.get() };
+    let line = unsafe { &mut *LINEAGE.0.get() };
     let own = entry.as_bytes();
     let Some(above) = line.get(begin..end) else { return };
     // The variable is changed in place, as a program may have left little room on the stack.
@@ -88,8 +88,8 @@ pub(crate) fn fill_ancestors(pid: u32, field: &mut [u8; ANCESTORS_BYTES]) {
     let mut own: BoundedText<64> = BoundedText::new();
     own.push_number(pid.into()).push(b":");
     // A child that was made unseen is not in the lineage, and its parent is the last entry.
-    let is_own = all.get(last.map_or(0, |comma| comma + 1)..).unwrap_or(&[]);
-    let end = if is_own.starts_with(own.as_bytes()) { last.unwrap_or(0) } else { all.len() };
+    let last_entry = all.get(last.map_or(0, |comma| comma + 1)..).unwrap_or(&[]);
+    let end = if last_entry.starts_with(own.as_bytes()) { last.unwrap_or(0) } else { all.len() };
     text::fill_field(field, latest_entries(all.get(..end).unwrap_or(&[]), ANCESTORS_BYTES));
 }
 

@@ -37,7 +37,9 @@ pub(crate) struct RecordingOptions {
     pub(crate) watches_words_alone: bool,
     /// Classes of snippets that are kept, a bit for each.
     heads: u8,
+    /// Ports that are recorded, if there are any; otherwise all ports are.
     ports: [u16; MAX_PORTS],
+    /// Number of the ports.
     port_count: usize,
 }
 
@@ -96,7 +98,7 @@ pub(crate) fn read_options() {
 }
 
 impl RecordingOptions {
-    /// Limit of the log for its header, in bytes; 0 without a limit.
+    /// Limit of the log's size as its header states it, in bytes; 0 without a limit.
     pub(crate) fn log_limit(&self) -> u64 {
         if self.max_bytes > i64::MAX as u64 { 0 } else { self.max_bytes }
     }
@@ -163,7 +165,7 @@ pub(crate) fn follows_runtime(name: &[u8]) -> bool {
     value.is_empty() || is_on(value) && !value.split(|byte| *byte == b',').any(is_left_out)
 }
 
-/// Beginning of a file up to the first `end`.
+/// Beginning of the file `path`, up to the first byte `end`; empty if the file cannot be read.
 fn read_until<'buffer>(
     path: &core::ffi::CStr,
     buffer: &'buffer mut [u8],

@@ -13,11 +13,11 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use super::own_word::replace_word;
 
 /// Size of the longest name that is remembered: an IPv6 address.
-const LONGEST: usize = size_of::<libc::sockaddr_in6>();
+const LONGEST_NAME: usize = size_of::<libc::sockaddr_in6>();
 
 /// Size of an IPv4 address.
-const INET: usize = size_of::<libc::sockaddr_in>();
-const WORD: usize = size_of::<usize>();
+const INET_NAME: usize = size_of::<libc::sockaddr_in>();
+const WORD_SIZE: usize = size_of::<usize>();
 
 /// Value in place of a flow: no peer is known.
 const NONE: usize = 0;
@@ -25,12 +25,12 @@ const NONE: usize = 0;
 /// Value in place of a flow: a peer is being noted.
 const BUSY: usize = usize::MAX;
 
-/// Value in place of a flow: a peer is being noted, and a signal handler has written a datagram's
-/// record meanwhile.
+/// Value in place of a flow: a peer is being noted, and a signal handler has written the record of
+/// another datagram meanwhile.
 const DISTURBED: usize = usize::MAX - 1;
 
-/// Peers that a thread remembers for one direction; flows share each of four places. All fields
-/// begin as zeros.
+/// Peers that a thread remembers for one direction. Flows whose numbers are equal modulo four share
+/// a place. All fields begin as zeros.
 #[repr(C)]
 pub(crate) struct DatagramPeers([LatestPeer; 4]);
 
@@ -65,7 +65,7 @@ pub(crate) struct LatestPeer {
     flow: AtomicUsize,
     /// Length of the name, in bytes.
     length: AtomicUsize,
-    name: [AtomicUsize; LONGEST.div_ceil(WORD)],
+    name: [AtomicUsize; LONGEST_NAME.div_ceil(WORD_SIZE)],
 }
 
 impl LatestPeer {
@@ -77,16 +77,17 @@ impl LatestPeer {
         }
         match name.len() {
             0 => true,
-            INET => self.begins_with::<{ INET / WORD }>(name),
-            LONGEST => {
+            INET_NAME => self.begins_with::<{ INET_NAME / WORD_SIZE }>(name),
+            LONGEST_NAME => {
                 let last = self.name.last().map_or(0, |word| word.load(Relaxed));
-                self.begins_with::<{ LONGEST / WORD }>(name)
-                    && last == word_of_name(name, LONGEST / WORD)
+                self.begins_with::<{ LONGEST_NAME / WORD_SIZE }>(name)
+                    && last == word_of_name(name, LONGEST_NAME / WORD_SIZE)
             }
             _ => false,
         }
     }
 
+    /// Whether the first `WORDS` words of `name` are those of the remembered name.
     #[inline(always)]
     fn begins_with<const WORDS: usize>(&self, name: &[u8]) -> bool {
         let known = self.name.iter().take(WORDS).enumerate();
@@ -109,10 +110,10 @@ impl LatestPeer {
     /// Notes the peer of the record just written, unless a signal handler has written another
     /// meanwhile.
     pub(crate) fn note_peer(&self, flow: u32, name: &[u8]) {
-        let fits = matches!(name.len(), 0 | INET | LONGEST);
+        let fits = matches!(name.len(), 0 | INET_NAME | LONGEST_NAME);
         if fits && self.flow.load(Acquire) == BUSY {
             self.length.store(name.len(), Relaxed);
-            for (index, slot) in self.name.iter().take(name.len().div_ceil(WORD)).enumerate() {
+            for (index, slot) in self.name.iter().take(name.len().div_ceil(WORD_SIZE)).enumerate() {
                 slot.store(word_of_name(name, index), Relaxed);
             }
             if replace_word(&self.flow, BUSY, flow as usize) {
@@ -135,9 +136,9 @@ impl LatestPeer {
 /// Word number `index` of `name`, with zeros past its end.
 #[inline(always)]
 fn word_of_name(name: &[u8], index: usize) -> usize {
-    let mut bytes = [0; WORD];
-    let rest = name.get(index * WORD..).unwrap_or(&[]);
-    match rest.first_chunk::<WORD>() {
+    let mut bytes = [0; WORD_SIZE];
+    let rest = name.get(index * WORD_SIZE..).unwrap_or(&[]);
+    match rest.first_chunk::<WORD_SIZE>() {
         Some(whole) => bytes = *whole,
         None => bytes.iter_mut().zip(rest).for_each(|(slot, byte)| *slot = *byte),
     }

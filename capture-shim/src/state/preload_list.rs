@@ -15,7 +15,7 @@ fn is_relative(entry: &[u8]) -> bool {
     entry.first() != Some(&b'/') && entry.contains(&b'/')
 }
 
-/// Whether a preload list loads this library, from any working directory.
+/// Whether a preload list loads this library, whatever the working directory is.
 pub(super) fn is_loaded(list: &[u8]) -> bool {
     let mut own = list.split(is_list_separator).filter(|entry| is_own(entry)).peekable();
     own.peek().is_some() && !own.any(is_relative)

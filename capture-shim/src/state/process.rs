@@ -14,7 +14,7 @@ use socket_log::layout::{Anchor, FileHeader};
 use super::ChunkQueue;
 use crate::platform::raw;
 use crate::platform::text::{BoundedText, PATH};
-use crate::tuning::{MAX_LEAVINGS, MAX_SEGMENTS};
+use crate::tuning::{MAX_PARTIAL_CHUNKS, MAX_SEGMENTS};
 
 /// State of one process. All fields begin as zeros, and stay zeros in a process that uses no
 /// socket.
@@ -31,20 +31,21 @@ pub(crate) struct ProcessState {
     pub(crate) began_program: AtomicU32,
     /// Flag of a log that was made ahead and is empty, even without a header.
     pub(crate) unused: AtomicU32,
-    /// Count that this process's children share, see `log/children_without_log.rs`; null before
-    /// there are children.
+    /// Count of children without a log, which they share, see `log/children_without_log.rs`; null
+    /// before there are children.
     pub(crate) without_log: AtomicPtr<AtomicU64>,
     /// Number of threads that have had a chunk.
     pub(crate) writers: AtomicU32,
-    /// Start of the process. Written before it has a second thread; zeros if it was not seen.
+    /// Start time of the process; zeros if the start was not seen. Written before the process has a
+    /// second thread.
     pub(crate) birth: UnsafeCell<Anchor>,
     /// Number of flows so far.
     pub(crate) flows: AtomicU32,
     /// Cause for which the log grows no further, of [`socket_log::layout::lost`], plus one; 0 while
     /// it grows.
     pub(crate) stopped: AtomicU32,
-    /// Number of times that the log is not extended before the next attempt, and the cause; see
-    /// `log/causes.rs`.
+    /// Pause after a failed attempt to extend the log: how many records are dropped before the next
+    /// attempt, and the cause, see `log/causes.rs`.
     pub(crate) pause: AtomicU64,
     /// Largest descriptor with an entry in the table, plus one.
     pub(crate) descriptors: AtomicU32,
@@ -65,13 +66,13 @@ pub(crate) struct ProcessState {
     /// Chunks that can be reused, if the log keeps the newest.
     pub(crate) queue: ChunkQueue,
     /// Cursors of partial chunks of ended threads.
-    pub(crate) leavings: [AtomicUsize; MAX_LEAVINGS],
+    pub(crate) partial_chunks: [AtomicUsize; MAX_PARTIAL_CHUNKS],
     /// Device and inode of the log, written with its path; zeros if they are not known.
     pub(crate) identity: [AtomicU64; 2],
     /// Path of the log, which the thread that starts the log writes before the generation.
     pub(crate) path: UnsafeCell<BoundedText<PATH>>,
-    /// Flag of a process in which a file of libc's has moved bytes of a socket: more may come when
-    /// the process ends.
+    /// Flag of a process in which a stdio stream of libc has moved bytes of a socket: libc may
+    /// write more bytes when the process ends.
     pub(crate) has_buffered: AtomicU32,
 }
 
@@ -94,20 +95,21 @@ impl ProcessState {
 static STATE: AtomicPtr<ProcessState> = AtomicPtr::new(ptr::null_mut());
 
 /// Words by which the recorder that has injected the library switches its hooks off from outside,
-/// if the recorder cannot remove the library: the process may not be stopped, or another process
-/// traces it. Without the state nothing is written, and no hook needs an additional check for this.
+/// if the recorder cannot remove the library: if it may not stop the process, or another process
+/// traces it. Without the state nothing is logged, so no hook needs an additional check for this.
 #[cfg(feature = "injected")]
 #[repr(C)]
 struct HookSwitch {
     /// Place of the pointer to the state.
     state: &'static AtomicPtr<ProcessState>,
     /// The pointer, saved while hooks are switched off.
-    kept: AtomicPtr<ProcessState>,
-    /// Offset of the log's header in the state, and of the process's progress in the header.
+    saved: AtomicPtr<ProcessState>,
+    /// Offset of the pointer to the log's header in the state.
     header: usize,
+    /// Offset of the process's progress in the header.
     progress: usize,
-    /// New value of the progress.
-    left: u64,
+    /// Value that the progress gets.
+    switched_off: u64,
 }
 
 /// The switch, which the injector finds by this name.
@@ -115,22 +117,23 @@ struct HookSwitch {
 #[unsafe(no_mangle)]
 static sockcap_switch: HookSwitch = HookSwitch {
     state: &STATE,
-    kept: AtomicPtr::new(ptr::null_mut()),
+    saved: AtomicPtr::new(ptr::null_mut()),
     header: core::mem::offset_of!(ProcessState, header),
     progress: core::mem::offset_of!(FileHeader, state),
-    left: socket_log::layout::state::LEFT as u64,
+    switched_off: socket_log::layout::state::LEFT as u64,
 };
 
-/// Finds the state again after hooks were switched off, while no thread runs.
+/// Restores the pointer to the state after the recorder has switched hooks off. No thread of the
+/// program runs meanwhile.
 #[cfg(feature = "injected")]
-pub(crate) fn find_again() {
-    let kept = sockcap_switch.kept.swap(ptr::null_mut(), Ordering::Relaxed);
+pub(crate) fn restore_state() {
+    let kept = sockcap_switch.saved.swap(ptr::null_mut(), Ordering::Relaxed);
     if !kept.is_null() {
         let _ = STATE.compare_exchange(ptr::null_mut(), kept, Ordering::Release, Ordering::Relaxed);
     }
 }
 
-/// Whether children find the state wiped by the kernel. If not, the hook of `fork` wipes it.
+/// Whether the kernel wipes the state in children (1). If not, the hook of `fork` wipes it.
 static WIPED: AtomicU32 = AtomicU32::new(0);
 
 /// State of the process, once [`create_state`] has run.

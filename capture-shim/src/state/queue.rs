@@ -11,9 +11,9 @@ pub(crate) struct ChunkQueue {
     pub(crate) head: AtomicU64,
     /// Number of tickets given.
     pub(crate) tail: AtomicU64,
-    /// Addresses of empty chunks without an owner; 0 for none.
+    /// Addresses of empty chunks that no thread writes into; 0 for none.
     pub(crate) spares: [AtomicU64; SPARE_CHUNKS],
-    /// Number of chunks that the log will not get, because the disk had no space for them.
+    /// Number of chunks up to the log's limit that the disk had no space for.
     pub(crate) refused: AtomicU32,
     /// Number of requests for a chunk that are refused before the next search: the last search
     /// found flows that are still open in all chunks that it inspected.

@@ -12,8 +12,8 @@ const NAME_WORDS: usize = 14;
 /// Size of [`NAME_WORDS`], in bytes.
 const NAME_BYTES: usize = NAME_WORDS * size_of::<u64>();
 
-/// Value in place of the listener's flow: its facts are being noted. A signal handler that finds it
-/// notes nothing.
+/// Value in place of the listener's flow while its facts are being noted. A signal handler that
+/// finds this value notes nothing.
 const BUSY: u32 = u32::MAX;
 
 /// Facts that a thread remembers. All fields begin as zeros.
@@ -30,6 +30,7 @@ pub(crate) struct RecentSockets {
     length: AtomicU32,
     /// The kernel's id of the listener's network namespace; 0 if unknown.
     listener_namespace: AtomicU64,
+    /// Bytes of the listener's name.
     name: [AtomicU64; NAME_WORDS],
 }
 
@@ -56,14 +57,15 @@ impl RecentSockets {
         self.unused.store(0, Relaxed);
     }
 
-    /// Whether the thread has made the socket `fd` of this flow last and not used it; it does now.
+    /// Whether `fd` of this flow is the socket that the thread made last and has not used. Notes
+    /// that the thread uses it now.
     pub(crate) fn take_unused(&self, fd: i32, flow: u32) -> bool {
         let word = word_of_socket(fd, flow);
         flow != 0 && self.unused.swap(0, Relaxed) == word
     }
 
-    /// The kernel's id of the network namespace in which the thread makes sockets. `ask` asks for
-    /// it with a socket that the thread has just made.
+    /// The kernel's id of the network namespace in which the thread makes sockets. If it is
+    /// unknown, `ask` gets it from the kernel by a socket that the thread has just made.
     #[inline(never)]
     pub(crate) fn own_namespace(&self, ask: impl FnOnce() -> u64) -> u64 {
         match self.namespace.load(Relaxed) {
@@ -81,8 +83,8 @@ impl RecentSockets {
         self.namespace.store(0, Relaxed);
     }
 
-    /// The kernel's id of the network namespace of the listener with this flow. `ask` asks for it
-    /// with a socket that was accepted there and has the same.
+    /// The kernel's id of the network namespace of the listener with this flow. If it is unknown,
+    /// `ask` gets it from the kernel by an accepted socket, which is in the same namespace.
     #[inline(never)]
     pub(crate) fn listener_namespace(&self, flow: u32, ask: impl FnOnce() -> u64) -> u64 {
         let known = self.listener_namespace.load(Relaxed);
@@ -94,8 +96,8 @@ impl RecentSockets {
         namespace
     }
 
-    /// Notes facts about the listener with this flow. Like its neighbours it is a function of its
-    /// own, so that its buffers are not on the stack of the calls that adopt a socket.
+    /// Notes facts about the listener with this flow. Not inlined, like the two functions that use
+    /// the facts, so that its buffers are not on the stack of the calls that adopt a socket.
     #[inline(never)]
     fn note_listener(&self, flow: u32, namespace: u64, name: &[u8]) {
         if matches!(flow, 0 | BUSY) || self.listener.load(Acquire) == BUSY {

@@ -1,4 +1,5 @@
-//! Goroutine or other context of the records in the thread's chunk, as last recorded there.
+//! Goroutine (or other context of a language runtime, such as a task) that the latest record of the
+//! thread's chunk names: the following records are attributed to it.
 
 #[cfg(feature = "injected")]
 mod source {

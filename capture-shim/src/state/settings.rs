@@ -13,7 +13,7 @@ use crate::platform::text::BoundedText;
 use crate::platform::{InitOnce, raw};
 
 /// Maximum size of a path or name, in bytes.
-const LONGEST: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 
 /// Variables of the options. [`super::options`] gives them their meaning.
 pub(crate) const OPTIONS: [&[u8]; 15] = [
@@ -57,16 +57,16 @@ pub(super) const RUNTIMES: usize = 14;
 
 /// Settings, as whole environment strings.
 pub(crate) struct UserSettings {
-    /// `SOCKCAP_DIR=`, with the absolute path of the data directory.
-    pub(crate) directory: BoundedText<LONGEST>,
+    /// `SOCKCAP_DIR=`, with the absolute path of the data directory; empty if it cannot be used.
+    pub(crate) directory: BoundedText<MAX_PATH_BYTES>,
     /// `SOCKCAP_HOST=`, with the name of the host.
     pub(crate) host: BoundedText<256>,
-    /// Path of the directory of all hosts.
-    pub(crate) hosts: BoundedText<{ LONGEST + 8 }>,
+    /// Path of the directory with a directory for each host, in the data directory.
+    pub(crate) hosts: BoundedText<{ MAX_PATH_BYTES + 8 }>,
     /// Name of the host, restricted to valid characters, which is also the name of its directory.
     pub(crate) host_directory: BoundedText<256>,
     /// `LD_PRELOAD=`, with the path of this library.
-    pub(crate) library: BoundedText<LONGEST>,
+    pub(crate) library: BoundedText<MAX_PATH_BYTES>,
     /// Variables of [`OPTIONS`]; absent ones are empty.
     pub(crate) options: [BoundedText<1024>; OPTIONS.len()],
 }
@@ -95,8 +95,8 @@ pub(crate) fn user_settings() -> &'static UserSettings {
     SETTINGS.get()
 }
 
-/// Reads the settings. Returns false if the data directory has no path, or a path that is too long
-/// to be used.
+/// Reads the settings. Returns false if the data directory cannot be used: if it has no absolute
+/// path, or a path that is too long.
 pub(crate) fn read_settings() -> bool {
     let mut directory = BoundedText::new();
     directory.push(DIRECTORY);
@@ -147,9 +147,9 @@ pub(crate) fn read_settings() -> bool {
     usable
 }
 
-/// Appends `path` as an absolute path. Appends nothing if it depends on a working directory without
-/// a path (any more).
-fn push_absolute(to: &mut BoundedText<LONGEST>, path: &[u8]) {
+/// Appends `path` as an absolute path. Appends nothing if `path` is relative, and the working
+/// directory has no path or was removed.
+fn push_absolute(to: &mut BoundedText<MAX_PATH_BYTES>, path: &[u8]) {
     if path.first() != Some(&b'/') {
         let before = to.as_bytes().len();
         to.push_with(|room| {
@@ -169,7 +169,7 @@ fn push_absolute(to: &mut BoundedText<LONGEST>, path: &[u8]) {
 /// Appends the path of the library that programs with a dynamic linker load, as in the linker's
 /// preload list.
 #[cfg(feature = "injected")]
-fn push_own_path(to: &mut BoundedText<LONGEST>) {
+fn push_own_path(to: &mut BoundedText<MAX_PATH_BYTES>) {
     let list = find_variable(present_environment(), PRELOAD).unwrap_or(&[]);
     let is_library = |path: &&[u8]| {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
@@ -182,7 +182,7 @@ fn push_own_path(to: &mut BoundedText<LONGEST>) {
 
 /// Appends the path of this library, as the dynamic linker has it.
 #[cfg(not(feature = "injected"))]
-fn push_own_path(to: &mut BoundedText<LONGEST>) {
+fn push_own_path(to: &mut BoundedText<MAX_PATH_BYTES>) {
     if let Some(library) = objects::own_object() {
         push_absolute(to, library.file_path().to_bytes());
     }
@@ -199,7 +199,7 @@ pub(crate) fn word_secret() -> Option<[u8; RECORDING_BYTES]> {
     option_value(WORDS_KEY).and_then(RecordingId::parse).map(RecordingId::bytes)
 }
 
-/// Choice of the ticks by the user.
+/// The user's choice of the clock from which ticks are made (`SOCKCAP_CLOCK`).
 pub(crate) fn tick_choice() -> TickChoice {
     match option_value(7) {
         Some(b"monotonic") => TickChoice::Monotonic,
@@ -213,10 +213,10 @@ pub(crate) fn own_path() -> &'static [u8] {
     user_settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
 }
 
-/// Error of the kernel for which the dynamic linker of a program that this process starts could not
-/// open this library, or 0. After `chroot`, or for another user, the library's path may be invalid,
-/// and the linker would print a message about it to the program's user.
-pub(crate) fn refusal() -> c_int {
+/// Error (`errno`) with which the dynamic linker of a program that this process starts would fail
+/// to open this library, or 0. After `chroot`, or for another user, the library's path may be
+/// invalid, and the linker would print a message about it to the program's user.
+pub(crate) fn library_open_error() -> c_int {
     let path = &user_settings().library;
     if path.as_bytes().len() <= PRELOAD.len() {
         return 0;
@@ -238,7 +238,7 @@ pub(crate) fn data_directory() -> &'static [u8] {
     user_settings().directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])
 }
 
-/// Path of the directory of all hosts.
+/// Path of the directory with a directory for each host.
 pub(crate) fn hosts_directory() -> &'static CStr {
     user_settings().hosts.as_c_str()
 }

@@ -19,14 +19,14 @@ use crate::tuning::{MAX_READY, READY_AT_FIRST, READY_PER_CALL};
 pub(crate) struct Slot {
     /// Address of the slot itself.
     pub(crate) own: AtomicUsize,
-    /// FS base of the thread that the slot belongs to. No thread has [`NOBODY`].
+    /// FS base of the thread that the slot belongs to. No thread has [`NO_THREAD`].
     pub(crate) owner: AtomicUsize,
     /// End of the slot's stack, at which its use begins.
     pub(crate) stack_end: AtomicUsize,
     /// Length of the slot's stack, in bytes.
     pub(crate) stack_length: AtomicUsize,
-    /// Address below which the next hook's frame is placed: below all frames that wait for their
-    /// system call.
+    /// Address below which the next hook's stack frame is placed: below all frames that wait for
+    /// their system call.
     pub(crate) floor: AtomicUsize,
     /// Frame that waits for its system call, the newest first; null for none.
     pub(crate) waiting: AtomicPtr<u8>,
@@ -63,20 +63,20 @@ pub(crate) struct Slot {
 unsafe impl Sync for Slot {}
 
 /// Owner of the slot that belongs to no thread.
-pub(crate) const NOBODY: usize = 1;
+pub(crate) const NO_THREAD: usize = 1;
 
 const _: () = assert!(core::mem::offset_of!(Slot, thread) == OFFSET_IN_SLOT);
 
 impl Slot {
-    /// Attributes further records to a goroutine, or to the thread itself.
+    /// Attributes further records to `goroutine`, or to the thread itself if its number is 0.
     #[inline(always)]
     pub(crate) fn set_goroutine(&self, goroutine: Goroutine) {
         self.goroutine.store(goroutine.number, Relaxed);
         self.creator.store(goroutine.creator, Relaxed);
     }
 
-    /// Allows the first records of woken goroutines: a goroutine that has read on another thread
-    /// may continue on this one.
+    /// Allows the first records of woken goroutines in a new thread: a goroutine that has read from
+    /// a socket on another thread may continue on this one.
     pub(crate) fn allow_ready_at_first(&self) {
         self.ready_left.store(READY_AT_FIRST, Relaxed);
     }
@@ -95,7 +95,7 @@ impl Slot {
         self.ready_left.load(Relaxed) > 0
     }
 
-    /// Decrements the number of records that may still be written.
+    /// Decrements the number of records of woken goroutines that may still be written.
     #[inline(always)]
     pub(crate) fn count_ready(&self) {
         self.ready_left.store(self.ready_left.load(Relaxed).saturating_sub(1), Relaxed);

@@ -22,8 +22,8 @@ pub(crate) struct ThreadLogState {
     /// Generation of the process when the thread was attached to the log, or 0 if it must be
     /// checked anew.
     pub(crate) generation: AtomicU64,
-    /// Address of the next record; a multiple of the chunk's size if the chunk is full (or there is
-    /// none).
+    /// Address of the next record; a multiple of the chunk's size if the chunk is full, or 0 if
+    /// there is none.
     pub(crate) cursor: AtomicUsize,
     /// Ticks of the latest anchor in the thread's chunk.
     pub(crate) anchor: AtomicU64,
@@ -55,8 +55,8 @@ pub(crate) struct ThreadLogState {
     pub(crate) session: AtomicUsize,
     /// Address in the stack where the function of `session` was called.
     pub(crate) session_frame: AtomicUsize,
-    /// Value of [`ThreadLogState::generation`] that is kept here while `generation` is set aside
-    /// for a `vfork`.
+    /// Value of [`ThreadLogState::generation`] when the thread was attached to the log. It stays
+    /// while `generation` is 0 for a `vfork`.
     pub(crate) attached: AtomicU64,
     /// Number of records of woken contexts since the last other record.
     pub(crate) in_a_row: AtomicU32,
@@ -81,12 +81,18 @@ pub(crate) struct ThreadLogState {
 
 const _: () = assert!(size_of::<ThreadLogState>() == 704);
 
-/// Bits of [`ThreadLogState::marks`].
+/// Bit of [`ThreadLogState::marks`]: the thread has begun to end.
 const ENDED: u32 = 1;
+
+/// Bit of [`ThreadLogState::marks`]: the thread has SIGBUS blocked, from the program's point of
+/// view.
 const BLOCKED: u32 = 2;
-const NUMBER_OF_MARKS: u32 = 2;
+
+/// Number of the bits above, before the descriptor.
+const MARK_BITS: u32 = 2;
 
 impl ThreadLogState {
+    /// Sets or clears a bit of the marks.
     fn set_mark(&self, mark: u32, is_set: bool) {
         let others = self.marks.load(Relaxed) & !mark;
         self.marks.store(others | if is_set { mark } else { 0 }, Relaxed);
@@ -109,16 +115,16 @@ impl ThreadLogState {
 
     /// Whether the thread is within a function that prints to the descriptor `fd`.
     pub(crate) fn prints_to(&self, fd: c_int) -> bool {
-        self.marks.load(Relaxed) >> NUMBER_OF_MARKS == (fd as u32).wrapping_add(1)
+        self.marks.load(Relaxed) >> MARK_BITS == (fd as u32).wrapping_add(1)
     }
 
     /// Notes the descriptor to which the thread prints from now on, or none. A function that is
     /// left by `siglongjmp` does not remove its note, so the descriptor is noted and not only that
     /// the thread prints: writes to other descriptors are still seen.
     pub(crate) fn set_printing(&self, to: Option<c_int>) {
-        let marks = self.marks.load(Relaxed) & ((1 << NUMBER_OF_MARKS) - 1);
+        let marks = self.marks.load(Relaxed) & ((1 << MARK_BITS) - 1);
         let to = to.map_or(0, |fd| (fd as u32).wrapping_add(1));
-        self.marks.store(marks | to << NUMBER_OF_MARKS, Relaxed);
+        self.marks.store(marks | to << MARK_BITS, Relaxed);
     }
 
     /// Sets whether the thread has SIGBUS blocked, from the program's point of view.

@@ -1,4 +1,4 @@
-//! Runtime of the program whose tasks are not followed: its name, for the log.
+//! Name of the program's language runtime, for the log, if the runtime's tasks are not followed.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -11,11 +11,16 @@ use crate::platform::text::BoundedText;
 /// Name and version of the runtime.
 static NAME: InitOnce<BoundedText<64>> = InitOnce::new(BoundedText::new());
 
-/// Whether its tasks are followed, and why not.
+/// Why the tasks of the runtime are not followed: one of the three constants below.
 static REASON: AtomicU32 = AtomicU32::new(FOLLOWED);
 
+/// The tasks are followed, or there is no such runtime.
 const FOLLOWED: u32 = 0;
+
+/// The library does not know this version of the runtime.
 const UNKNOWN: u32 = 1;
+
+/// The user had the runtime left out.
 const LEFT_OUT: u32 = 2;
 
 /// Notes the name of the program's runtime.
@@ -37,8 +42,9 @@ pub(crate) fn note_left_out() {
     REASON.store(LEFT_OUT, Release);
 }
 
-/// Name of the runtime and flags for its record, if its tasks are not followed.
-pub(crate) fn unfollowed() -> Option<(&'static [u8], u32)> {
+/// Name of the runtime and flags for its record; `None` if the runtime's tasks are followed, or
+/// there is no such runtime.
+pub(crate) fn name_and_flags() -> Option<(&'static [u8], u32)> {
     let flags = match REASON.load(Acquire) {
         FOLLOWED => return None,
         LEFT_OUT => IS_LEFT_OUT,

@@ -4,8 +4,8 @@
 use crate::platform::InitOnce;
 use crate::platform::environment::{find_variable, present_environment};
 
-/// Variable with the sockets: for each its kernel id and the other end's, 16 hexadecimal digits
-/// each, ordered by the first.
+/// Variable with pairs of kernel ids: of a socket, and of its other end. Each id has 16 hexadecimal
+/// digits. The pairs are ordered by the first id.
 const VARIABLE: &[u8] = b"SOCKCAP_UNIX_PEERS=";
 
 /// Number of digits of an id.
@@ -19,7 +19,7 @@ static PEERS: InitOnce<&[u8]> = InitOnce::new(&[]);
 ///
 /// # Safety
 /// Only the constructor calls this, before the program has a second thread.
-pub(crate) unsafe fn read() {
+pub(crate) unsafe fn read_variable() {
     if let Some(text) = find_variable(present_environment(), VARIABLE) {
         // SAFETY: as the caller guarantees.
         unsafe { PEERS.set(text) };
@@ -27,7 +27,7 @@ pub(crate) unsafe fn read() {
 }
 
 /// The kernel's id of the socket at the other end of the unix socket `cookie`, if it is known.
-pub(crate) fn of(cookie: u64) -> Option<u64> {
+pub(crate) fn other_end(cookie: u64) -> Option<u64> {
     let (pairs, _) = PEERS.get().as_chunks::<{ 2 * DIGITS }>();
     let own = |pair: &[u8; 2 * DIGITS]| number(pair.get(..DIGITS)?);
     let place = pairs.partition_point(|pair| own(pair).is_some_and(|own| own < cookie));
@@ -35,7 +35,7 @@ pub(crate) fn of(cookie: u64) -> Option<u64> {
     number(pair.get(DIGITS..)?)
 }
 
-/// Number with these hexadecimal digits.
+/// Number with these hexadecimal digits; `None` if a byte is not a digit.
 fn number(digits: &[u8]) -> Option<u64> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).map(u64::from);
     digits.iter().try_fold(0, |number: u64, byte| Some(number << 4 | digit(byte)?))

@@ -65,7 +65,7 @@ impl Process {
                 ticks += 1_000_003;
                 let age = counts.count_message(ticks);
                 let mut scan = WordScan::new(&self.key, counts, age, true);
-                for part in piece.chunks(scan::PIECE) {
+                for part in piece.chunks(scan::PIECE_BYTES) {
                     tail = if narrow {
                         scan.search_piece_narrow(part, &turn, tail)
                     } else {

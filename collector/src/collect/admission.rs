@@ -13,7 +13,7 @@ use crate::tuning::{MAX_CONNECTIONS, MAX_UNKNOWN_CONNECTIONS, MAX_UNKNOWN_OF_NET
 /// Connections of a collector, with limits on their number.
 #[derive(Debug)]
 pub(super) struct Admission {
-    unknown: Mutex<WaitingConnections<UnidentifiedConnection>>,
+    unidentified: Mutex<WaitingConnections<UnidentifiedConnection>>,
     /// Connections that have a thread, including identified and evicted ones.
     open: AtomicUsize,
 }
@@ -22,15 +22,15 @@ pub(super) struct Admission {
 #[derive(Debug)]
 struct UnidentifiedConnection {
     stream: TcpStream,
-    is_turned_out: Arc<AtomicBool>,
+    is_evicted: Arc<AtomicBool>,
 }
 
-/// Place of a connection, released on drop.
+/// Place of a connection among the admitted ones, released on drop.
 #[derive(Debug)]
 pub(super) struct AdmissionTicket<'a> {
     admission: &'a Admission,
     number: u64,
-    is_turned_out: Arc<AtomicBool>,
+    is_evicted: Arc<AtomicBool>,
 }
 
 impl Default for Admission {
@@ -41,8 +41,8 @@ impl Default for Admission {
 
 impl Admission {
     fn with_limits(all: usize, of_network: usize) -> Admission {
-        let unknown = Mutex::new(WaitingConnections::new(all, of_network));
-        Admission { unknown, open: AtomicUsize::new(0) }
+        let unidentified = Mutex::new(WaitingConnections::new(all, of_network));
+        Admission { unidentified, open: AtomicUsize::new(0) }
     }
 
     /// Admits a connection from `address`. `stream` is a second descriptor of it, by which it is
@@ -53,11 +53,11 @@ impl Admission {
             self.open.fetch_sub(1, Relaxed);
             return None;
         }
-        let is_turned_out = Arc::new(AtomicBool::new(false));
-        let unknown = UnidentifiedConnection { stream, is_turned_out: Arc::clone(&is_turned_out) };
-        let (number, evicted) = self.lock_unidentified().add(address, unknown);
+        let is_evicted = Arc::new(AtomicBool::new(false));
+        let unidentified = UnidentifiedConnection { stream, is_evicted: Arc::clone(&is_evicted) };
+        let (number, evicted) = self.lock_unidentified().add(address, unidentified);
         evicted.into_iter().for_each(close_evicted);
-        Some(AdmissionTicket { admission: self, number, is_turned_out })
+        Some(AdmissionTicket { admission: self, number, is_evicted })
     }
 
     /// Ends a connection that has not identified itself, to free its descriptors. Returns whether
@@ -71,13 +71,13 @@ impl Admission {
 
     fn lock_unidentified(&self) -> MutexGuard<'_, WaitingConnections<UnidentifiedConnection>> {
         // The state stays consistent even if a thread panicked while it held the lock.
-        self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
+        self.unidentified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn close_evicted(unknown: UnidentifiedConnection) {
-    unknown.is_turned_out.store(true, Relaxed);
-    let _ = unknown.stream.shutdown(Shutdown::Both);
+fn close_evicted(unidentified: UnidentifiedConnection) {
+    unidentified.is_evicted.store(true, Relaxed);
+    let _ = unidentified.stream.shutdown(Shutdown::Both);
 }
 
 impl AdmissionTicket<'_> {
@@ -88,7 +88,7 @@ impl AdmissionTicket<'_> {
 
     /// Whether another connection has taken this place.
     pub(super) fn is_evicted(&self) -> bool {
-        self.is_turned_out.load(Relaxed)
+        self.is_evicted.load(Relaxed)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::io::{self, Seek, SeekFrom, Write};
 
-use message_trace::clock_exchange::{ClockExchange, HEAD};
+use message_trace::clock_exchange::{ClockExchange, HEADER_LINE};
 
 use message_trace::DataPath;
 
@@ -37,7 +37,7 @@ pub(super) fn append_hint(
     }
     let TimeExchange { host_sent, collector_received, collector_sent, host_received } = *exchange;
     let line = ClockExchange { boot, host_sent, collector_received, collector_sent, host_received };
-    let head = if length == 0 { format!("{HEAD}\n") } else { String::new() };
+    let head = if length == 0 { format!("{HEADER_LINE}\n") } else { String::new() };
     // A line cut off by a full disk or a crash must not spoil this one.
     let end = if last == [b'\n'] { "" } else { "\n" };
     // One write, so that the line exists whole or not at all.
@@ -64,7 +64,7 @@ mod tests {
         append_hint(&DataPath::from(&path), boot, &exchange).unwrap();
         append_hint(&DataPath::from(&path), boot, &exchange).unwrap();
         let line = "ab000000000000000000000000000001,-1,2,3,4\n";
-        let text = format!("{HEAD}\n{line}{line}");
+        let text = format!("{HEADER_LINE}\n{line}{line}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         fs::write(&path, &text[..text.len() - 3]).unwrap();
         append_hint(&DataPath::from(&path), boot, &exchange).unwrap();

@@ -15,7 +15,7 @@ use crate::tuning::SLOT_TIMEOUT;
 #[derive(Debug, Default)]
 pub(super) struct HostSlots {
     state: Mutex<SlotsState>,
-    left: Condvar,
+    released: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -60,11 +60,11 @@ impl HostSlots {
             let _ = taken.stream.shutdown(Shutdown::Both);
         }
         // Connections that waited so far see that a newer one has come.
-        self.left.notify_all();
+        self.released.notify_all();
         let waits = |state: &mut SlotsState| {
             state.taken.contains_key(host) && state.newest.get(host) == Some(&number)
         };
-        let waited = self.left.wait_timeout_while(state, SLOT_TIMEOUT, waits);
+        let waited = self.released.wait_timeout_while(state, SLOT_TIMEOUT, waits);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.newest.get(host) != Some(&number) {
             return None;
@@ -112,7 +112,7 @@ impl Drop for HostSlot<'_> {
             state.newest.remove(&self.host);
         }
         drop(state);
-        self.slots.left.notify_all();
+        self.slots.released.notify_all();
     }
 }
 

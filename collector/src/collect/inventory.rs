@@ -31,7 +31,7 @@ pub(super) struct Inventory {
     /// All names, with the state of each file.
     taken: HashMap<String, InventoryFile>,
     /// Name variants at the collector, by the file's name on the host.
-    alike: HashMap<String, NameVariants>,
+    variants: HashMap<String, NameVariants>,
     /// Disk space of the files when last counted, in bytes.
     used: u64,
 }
@@ -65,7 +65,7 @@ impl Inventory {
             sender,
             names: HashMap::new(),
             taken: HashMap::new(),
-            alike: HashMap::new(),
+            variants: HashMap::new(),
             used: 0,
         };
         inventory.count_files()?;
@@ -74,7 +74,7 @@ impl Inventory {
 
     /// Counts the existing logs.
     fn count_files(&mut self) -> io::Result<()> {
-        (self.names, self.taken, self.alike, self.used) = Default::default();
+        (self.names, self.taken, self.variants, self.used) = Default::default();
         let directory = &self.directory;
         if !directory.exists() {
             return Ok(());
@@ -94,14 +94,14 @@ impl Inventory {
                 // The name of an entry that is not a file is taken, too; any other error must not
                 // make a log look unknown.
                 Err(error) if is_no_file(&error) => {
-                    claim_name(&mut self.taken, &mut self.alike, &name);
+                    claim_name(&mut self.taken, &mut self.variants, &name);
                     continue;
                 }
                 Err(error) => return Err(error),
             };
             let used = disk_use(&file)?;
             self.used += used;
-            let taken = claim_name(&mut self.taken, &mut self.alike, &name);
+            let taken = claim_name(&mut self.taken, &mut self.variants, &name);
             taken.used = used;
             match LogIdentity::read_identity(&name, &file) {
                 Ok((identity, _)) => {
@@ -112,7 +112,7 @@ impl Inventory {
                 // A file without a header was begun and never finished.
                 Err(_) => {
                     let NumberedName { original, number } = NumberedName::parse(&name);
-                    self.alike.entry(original).or_default().begun.insert(number);
+                    self.variants.entry(original).or_default().begun.insert(number);
                 }
             }
         }
@@ -160,17 +160,17 @@ impl Inventory {
 
     /// Adds a log that was created or found under this name.
     pub(super) fn add_file(&mut self, identity: LogIdentity, name: String) {
-        claim_name(&mut self.taken, &mut self.alike, &name).identity = Some(identity);
+        claim_name(&mut self.taken, &mut self.variants, &name).identity = Some(identity);
         let NumberedName { original, number } = NumberedName::parse(&name);
-        if let Some(alike) = self.alike.get_mut(&original) {
-            alike.begun.remove(&number);
+        if let Some(variants) = self.variants.get_mut(&original) {
+            variants.begun.remove(&number);
         }
         self.names.insert(identity, name);
     }
 
     /// Sets the disk space of a file.
     pub(super) fn set_used(&mut self, name: &str, used: u64) {
-        let taken = claim_name(&mut self.taken, &mut self.alike, name);
+        let taken = claim_name(&mut self.taken, &mut self.variants, name);
         let before = std::mem::replace(&mut taken.used, used);
         self.used = self.used.saturating_sub(before).saturating_add(used);
     }
@@ -194,14 +194,14 @@ impl Inventory {
             return known.clone();
         }
         let NumberedName { original, number } = NumberedName::parse(name);
-        let alike = self.alike.get(&original);
-        let is_begun = alike.is_some_and(|alike| alike.begun.contains(&number));
+        let variants = self.variants.get(&original);
+        let is_begun = variants.is_some_and(|variants| variants.begun.contains(&number));
         if is_begun || !self.has_name(name) {
             return name.to_owned();
         }
-        let next = alike.map_or(NumberedName::FIRST, |alike| {
-            let begun = alike.begun.range(NumberedName::FIRST..).next().copied();
-            begun.unwrap_or(alike.largest.saturating_add(1).max(NumberedName::FIRST))
+        let next = variants.map_or(NumberedName::FIRST_NUMBER, |variants| {
+            let begun = variants.begun.range(NumberedName::FIRST_NUMBER..).next().copied();
+            begun.unwrap_or(variants.largest.saturating_add(1).max(NumberedName::FIRST_NUMBER))
         });
         NumberedName { original, number: next }.file_name()
     }
@@ -210,13 +210,13 @@ impl Inventory {
 /// Returns the state of the file `name`, and marks the name as taken.
 fn claim_name<'a>(
     taken: &'a mut HashMap<String, InventoryFile>,
-    alike: &mut HashMap<String, NameVariants>,
+    variants: &mut HashMap<String, NameVariants>,
     name: &str,
 ) -> &'a mut InventoryFile {
     if !taken.contains_key(name) {
         let NumberedName { original, number } = NumberedName::parse(name);
-        let alike = alike.entry(original).or_default();
-        alike.largest = alike.largest.max(number);
+        let variants = variants.entry(original).or_default();
+        variants.largest = variants.largest.max(number);
     }
     taken.entry(name.to_owned()).or_default()
 }

@@ -89,6 +89,7 @@ struct ShipperGreeting {
 struct CollectorSession {
     link: WireLink,
     reader: FrameReader,
+    /// Whether the shipper was admitted.
     connected: bool,
     /// Second descriptor of the connection, by which a newer connection ends it.
     stream: Option<TcpStream>,
@@ -227,7 +228,7 @@ impl CollectorSession {
             has,
             left: None,
         });
-        let mut gathering = RequestHandler::new(shared, host, greeting.boot, &mut store);
+        let mut handler = RequestHandler::new(shared, host, greeting.boot, &mut store);
         let welcome = CollectorAnswer::Welcome { version: VERSION, store: shared.store };
         let end = match self.send_answer(&welcome, shared.deadlines.frame) {
             Ok(()) => loop {
@@ -239,7 +240,7 @@ impl CollectorSession {
                 if slot.is_revoked() {
                     break revoked();
                 }
-                if let Err(end) = self.serve_request(&mut gathering) {
+                if let Err(end) = self.serve_request(&mut handler) {
                     break if slot.is_revoked() { revoked() } else { end };
                 }
             },
@@ -252,13 +253,12 @@ impl CollectorSession {
     }
 
     /// Serves one request.
-    fn serve_request(&mut self, gathering: &mut RequestHandler<'_>) -> Result<(), SessionEnd> {
-        let deadlines = gathering.shared.deadlines;
+    fn serve_request(&mut self, handler: &mut RequestHandler<'_>) -> Result<(), SessionEnd> {
+        let deadlines = handler.shared.deadlines;
         self.link.socket().set_deadline(deadlines.silence);
         let frame = next_frame(&mut self.reader, &mut self.link, deadlines.frame)?;
         let (request, rest) = wire::decode_request(frame)?;
-        let answer =
-            gathering.handle_request(request, rest, self.link.socket().byte_counts()[0])?;
+        let answer = handler.handle_request(request, rest, self.link.socket().byte_counts()[0])?;
         if let Some(answer) = answer {
             self.send_answer(&answer, deadlines.frame)?;
             if answer == CollectorAnswer::Bye {

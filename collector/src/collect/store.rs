@@ -40,11 +40,11 @@ pub(super) struct HostStore {
     /// Files written since the last flush, except the current one.
     dirty: Vec<StoredFile>,
     /// Whether the directory has new names that are not durable yet.
-    entries: bool,
+    has_new_names: bool,
     /// Whether a file could not be created since the last flush because the limit was reached.
-    too_many: bool,
+    too_many_files: bool,
     /// Any other shortage since the last flush. Nothing more is stored until it is reported.
-    short: Option<StorageShortage>,
+    shortage: Option<StorageShortage>,
     /// Error of the disk, for the collector's log.
     failure: Option<io::Error>,
     /// Whether the files were counted again since the last flush.
@@ -80,9 +80,9 @@ impl HostStore {
             written: 0,
             current: None,
             dirty: Vec::new(),
-            entries: false,
-            too_many: false,
-            short: None,
+            has_new_names: false,
+            too_many_files: false,
+            shortage: None,
             failure: None,
             recounted: false,
             next_recount: Instant::now(),
@@ -141,7 +141,7 @@ impl HostStore {
         let (identity, name) = (current.identity, current.name.clone());
         let is_new = !self.inventory.has_name(&name);
         if is_new && !self.has_room_for_a_file() {
-            self.too_many = true;
+            self.too_many_files = true;
             return Ok(None);
         }
         let opened = if is_new {
@@ -161,7 +161,7 @@ impl HostStore {
                 return Ok(None);
             }
         };
-        self.entries |= is_new;
+        self.has_new_names |= is_new;
         self.inventory.add_file(identity, name);
         let mut current = self.current.as_mut();
         if let Some(current) = &mut current {
@@ -170,8 +170,8 @@ impl HostStore {
         Ok(current)
     }
 
-    /// Size of the current file and the checksums of its pages from `first` on, at most `count` of
-    /// them, all of it durable.
+    /// Size of the current file in bytes, and the checksums of at most `count` of its pages from
+    /// page `first` on. The pages are made durable before.
     ///
     /// # Errors
     /// Fails if there is no current file; the inner result fails if it cannot be read.
@@ -205,19 +205,19 @@ impl HostStore {
         let end =
             offset.checked_add(bytes.len() as u64).filter(|_| offset.is_multiple_of(PAGE as u64));
         let Some(end) = end else { return Err(Violation::Offset(offset)) };
-        if self.short.is_some() {
+        if self.shortage.is_some() {
             return Ok(());
         }
         if !self.has_room(bytes.len() as u64) {
-            self.short.get_or_insert(StorageShortage::Quota);
+            self.shortage.get_or_insert(StorageShortage::Quota);
         }
-        if self.short.is_some() {
+        if self.shortage.is_some() {
             return Ok(());
         }
         let Some(current) = self.open_current()? else { return Ok(()) };
         let Some(open) = &current.open else { return Ok(()) };
         current.dirty = true;
-        let result = match open.room_for(end)? {
+        let result = match open.check_length(end)? {
             Ok(()) => open.file.write_all_at(bytes, offset),
             Err(error) => Err(error),
         };
@@ -234,13 +234,13 @@ impl HostStore {
     /// # Errors
     /// Fails if `length` is much more than the file's content.
     pub(super) fn set_length(&mut self, length: u64) -> Result<(), Violation> {
-        if self.short.is_some() {
+        if self.shortage.is_some() {
             return Ok(());
         }
         let Some(current) = self.open_current()? else { return Ok(()) };
         let Some(open) = &current.open else { return Ok(()) };
         current.dirty = true;
-        let result = match open.room_for(length)? {
+        let result = match open.check_length(length)? {
             Ok(()) => open.file.set_len(length),
             Err(error) => Err(error),
         };

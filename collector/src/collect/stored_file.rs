@@ -20,8 +20,9 @@ pub(super) struct StoredFile {
 }
 
 impl StoredFile {
-    /// Checks whether the file may become `length` bytes long, given its content.
-    pub(super) fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
+    /// Checks whether the file may become `length` bytes long, given its content. The inner error
+    /// is one of the disk.
+    pub(super) fn check_length(&self, length: u64) -> Result<io::Result<()>, Violation> {
         match disk_use(&self.file) {
             Ok(used) if length > used.saturating_add(MAX_SPARSE_BYTES) => {
                 Err(Violation::Sparse { length, used })
@@ -78,8 +79,8 @@ pub(super) fn disk_use(file: &File) -> io::Result<u64> {
     Ok(file.metadata()?.blocks() * 512)
 }
 
-/// The size of a file and the checksums of its pages from `first` on, at most `count`, after making
-/// them durable.
+/// The size of a file in bytes, and the checksums of at most `count` of its pages from page `first`
+/// on. The pages are made durable before.
 pub(super) fn page_checksums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<u64>)> {
     // The content may come from a collector that was killed before making it durable.
     if first == 0 {

@@ -19,7 +19,7 @@ pub(crate) const COLLECTOR: &str = "collector.sockcap.internal";
 /// File names of machines other than hosts.
 const RESERVED: [&str; 3] = ["authority", "collector", COLLECTOR];
 
-/// Whether hosts may have these names in a certificate.
+/// Checks that hosts may have these names in a certificate.
 pub(crate) fn check_host_names<Name: AsRef<str>>(names: &[Name]) -> Result<(), KeyError> {
     if names.is_empty() {
         return Err(KeyError::NoName);
@@ -72,7 +72,7 @@ pub(super) fn certificate_validity(
     }
 }
 
-/// Whether the authority has signed a certificate for this use.
+/// Verifies that the authority has signed a certificate for this use.
 pub(super) fn verify_signed_for(
     usage: KeyUsage,
     certificate: &CertificateDer<'_>,
@@ -98,7 +98,8 @@ fn verify_certificate(
         .map(drop)
 }
 
-/// Whether the authority that signed this certificate also signed this list of revoked ones.
+/// Verifies that the authority that signed this certificate also signed this list of revoked
+/// certificates.
 pub(super) fn verify_revocation_list(
     list: &CertRevocationList<'_>,
     certificate: &CertificateDer<'_>,

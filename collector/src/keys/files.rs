@@ -28,6 +28,7 @@ pub(super) fn write_public(path: &Path, text: &str) -> Result<(), KeyError> {
     write_as(path, text, true, 0o644)
 }
 
+/// Writes a file with the permissions `mode`. An existing file is an error unless `replace` is set.
 fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), KeyError> {
     let at = if replace { replacement_path(path) } else { path.to_owned() };
     let file = |error| PathError::io(&at, error);

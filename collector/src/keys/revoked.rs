@@ -58,6 +58,7 @@ pub(super) fn revoked_serials(path: &Path) -> Result<Vec<(Vec<u8>, i64)>, KeyErr
     (&list).into_iter().map(entry).collect()
 }
 
+/// Reads the file of a list; `None` if there is no file.
 fn read_list(path: &Path) -> Result<Option<CertificateRevocationListDer<'static>>, KeyError> {
     match fs::read(path) {
         Ok(text) => {
@@ -88,6 +89,7 @@ pub struct RevocationWatcher {
 #[derive(Debug, Default)]
 struct WatchedList {
     list: Option<RevocationList>,
+    /// [`file_stamp`] of the file when the list was read.
     stamp: Option<[i64; 5]>,
 }
 
@@ -142,6 +144,7 @@ impl RevocationWatcher {
         Ok(true)
     }
 
+    /// Reads the list and verifies that it is of the same authority; `None` if there is no file.
     fn read_list(&self) -> Result<Option<RevocationList>, KeyError> {
         let Some(list) = RevocationList::read(&self.path)? else { return Ok(None) };
         certificate::verify_revocation_list(&list.0, &self.certificate, &self.authority).map_err(
@@ -160,7 +163,8 @@ impl RevocationWatcher {
     }
 }
 
-/// Device, inode, size and change time of a file, by which a change is noticed.
+/// Inode, size, modification time and change time of a file, by which a change is noticed. `None`
+/// if there is no file.
 fn file_stamp(path: &Path) -> Option<[i64; 5]> {
     let status = fs::metadata(path).ok()?;
     let [inode, size] = [status.ino(), status.size()].map(|number| number as i64);

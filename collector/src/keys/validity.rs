@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::KeyError;
 
 /// Seconds of a day.
-pub(super) const DAY: i64 = 24 * 60 * 60;
+pub(super) const DAY_SECONDS: i64 = 24 * 60 * 60;
 
 /// Validity of a certificate: the first and the last second, in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl KeyValidity {
     pub fn for_days(days: u32) -> KeyValidity {
         let now =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
-        KeyValidity { from: now - DAY, until: now + i64::from(days) * DAY }
+        KeyValidity { from: now - DAY_SECONDS, until: now + i64::from(days) * DAY_SECONDS }
     }
 
     /// Both times in the form of a certificate.

@@ -24,10 +24,13 @@ pub struct DeadlineSocket {
     stream: TcpStream,
     stop: StopFlag,
     deadline: Instant,
+    /// Received bytes; `buffer[start..end]` were not read by the caller yet.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
+    /// Bytes received on the wire, above TCP.
     received: u64,
+    /// Bytes sent on the wire, above TCP.
     sent: u64,
 }
 
@@ -64,7 +67,7 @@ impl DeadlineSocket {
         self.deadline = Instant::now() + time;
     }
 
-    /// Bytes received and sent on the wire, above TCP.
+    /// Bytes received and bytes sent on the wire, above TCP.
     pub fn byte_counts(&self) -> [u64; 2] {
         [self.received, self.sent]
     }

@@ -13,14 +13,16 @@ use crate::clock::HostClock;
 use crate::link::{StopFlag, WireLink};
 use crate::tls;
 use crate::tuning::{ANSWER_TIMEOUT, IDLE_CHECK_INTERVAL};
-use crate::wire::{self, CollectorAnswer, FLUSHES, FrameReader, ShipperRequest, TimeExchange};
+use crate::wire::{
+    self, CollectorAnswer, FrameReader, MAX_UNANSWERED_FLUSHES, ShipperRequest, TimeExchange,
+};
 
 /// Task from the first stage.
 #[derive(Debug)]
 pub(super) enum DialogTask {
     /// Sends a frame that has no answer.
     Frame(Vec<u8>),
-    /// Sends a frame that has an answer, at any time.
+    /// Sends a frame that has an answer, however many answers are due.
     Answered(Vec<u8>),
     /// Sends a flush; the number of flushes without an answer is limited.
     Flush(Vec<u8>),
@@ -78,7 +80,9 @@ pub(super) struct Dialog {
     bucket: Option<TokenBucket>,
     clock: HostClock,
     abort: StopFlag,
+    /// Number of answers that the collector has yet to send.
     due: usize,
+    /// Number of flushes without an answer.
     flushes: usize,
     /// Whether the collector has admitted this host.
     welcome: bool,
@@ -114,15 +118,15 @@ impl Dialog {
         self.read_answer()
     }
 
-    /// Executes the tasks from `items` until the queue is closed, and sends back the answers.
+    /// Executes the tasks from `tasks` until the queue is closed, and sends back the answers.
     pub(super) fn run_tasks(
         &mut self,
-        items: &Receiver<DialogTask>,
+        tasks: &Receiver<DialogTask>,
         replies: &Sender<DialogReply>,
     ) -> Result<(), ConnectionError> {
         loop {
-            let item = match items.recv_timeout(IDLE_CHECK_INTERVAL) {
-                Ok(item) => item,
+            let task = match tasks.recv_timeout(IDLE_CHECK_INTERVAL) {
+                Ok(task) => task,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) if self.due > 0 => continue,
                 Err(RecvTimeoutError::Timeout) => {
@@ -135,7 +139,7 @@ impl Dialog {
                 }
             };
             let gone = |_| ConnectionError::Lost("stopped".into());
-            match item {
+            match task {
                 DialogTask::Frame(frame) => self.write_frame(&frame)?,
                 DialogTask::Answered(frame) => {
                     self.write_frame(&frame)?;
@@ -145,7 +149,7 @@ impl Dialog {
                     self.write_frame(&frame)?;
                     self.due += 1;
                     self.flushes += 1;
-                    while self.flushes >= FLUSHES {
+                    while self.flushes >= MAX_UNANSWERED_FLUSHES {
                         let answer = self.next_answer()?;
                         replies.send(DialogReply::Answer(answer)).map_err(gone)?;
                     }

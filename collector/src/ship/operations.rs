@@ -9,7 +9,7 @@ use protocols::operations::{replace_snippets, update_operations};
 use socket_log::SocketLog;
 
 use super::files::{self, FileStamp};
-use crate::tuning::{MIN_NAMING_PAUSE, NAMING_PAUSE};
+use crate::tuning::{MIN_OPERATIONS_PAUSE, OPERATIONS_PAUSE};
 use crate::writers;
 use message_trace::DataPath;
 
@@ -54,7 +54,7 @@ impl OperationsUpdater {
 
 /// Pause after an update that took this time.
 fn update_pause(took: Duration) -> Duration {
-    (took * NAMING_PAUSE).max(MIN_NAMING_PAUSE)
+    (took * OPERATIONS_PAUSE).max(MIN_OPERATIONS_PAUSE)
 }
 
 /// Updates the operation file of one log. Returns whether no process can write to the log any more.

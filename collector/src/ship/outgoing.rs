@@ -19,6 +19,7 @@ pub(super) struct DialogEnded;
 /// Pages of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageRange {
+    /// The file.
     pub(super) of: LogIdentity,
     pub(super) first: usize,
     pub(super) count: usize,
@@ -26,16 +27,20 @@ pub(super) struct PageRange {
 
 /// Data in flight on one connection.
 pub(super) struct OutgoingData {
-    items: Sender<DialogTask>,
+    tasks: Sender<DialogTask>,
     replies: Receiver<DialogReply>,
+    /// File that the requests are about.
     current: Option<LogIdentity>,
+    /// Pages sent since the last flush was requested.
     batch: Vec<PageRange>,
     batch_bytes: usize,
+    /// Flushes without an answer: the number of each, and its batch.
     unanswered: VecDeque<(u64, Vec<PageRange>)>,
+    /// Number of the last flush.
     number: u64,
-    flushed: Instant,
-    spoke: Instant,
-    /// Answers to queries.
+    last_flush: Instant,
+    last_frame: Instant,
+    /// Answers to queries: a file's size in bytes, and checksums of its pages.
     answers: VecDeque<(u64, Vec<u64>)>,
     /// Pages that were not stored.
     pub(super) lost: Vec<PageRange>,
@@ -50,18 +55,18 @@ pub(super) struct OutgoingData {
 impl OutgoingData {
     /// Creates the state of a connection without data in flight, with the queues to and from the
     /// dialog.
-    pub(super) fn new(items: Sender<DialogTask>, replies: Receiver<DialogReply>) -> OutgoingData {
+    pub(super) fn new(tasks: Sender<DialogTask>, replies: Receiver<DialogReply>) -> OutgoingData {
         let now = Instant::now();
         OutgoingData {
-            items,
+            tasks,
             replies,
             current: None,
             batch: Vec::new(),
             batch_bytes: 0,
             unanswered: VecDeque::new(),
             number: 0,
-            flushed: now,
-            spoke: now,
+            last_flush: now,
+            last_frame: now,
             answers: VecDeque::new(),
             lost: Vec::new(),
             shortage: None,
@@ -71,8 +76,8 @@ impl OutgoingData {
     }
 
     fn send_task(&mut self, item: DialogTask) -> Result<(), DialogEnded> {
-        self.spoke = Instant::now();
-        self.items.send(item).map_err(|_| DialogEnded)
+        self.last_frame = Instant::now();
+        self.tasks.send(item).map_err(|_| DialogEnded)
     }
 
     fn send_request(&mut self, request: &ShipperRequest<'_>) -> Result<(), DialogEnded> {
@@ -116,7 +121,7 @@ impl OutgoingData {
         self.batch_bytes += bytes;
         self.left = self.left.saturating_sub(bytes as u64);
         self.send_task(DialogTask::Frame(frame))?;
-        if self.batch_bytes >= BATCH_BYTES || self.flushed.elapsed() >= BATCH_TIME {
+        if self.batch_bytes >= BATCH_BYTES || self.last_flush.elapsed() >= BATCH_TIME {
             self.flush_batch()
         } else {
             Ok(())
@@ -131,13 +136,13 @@ impl OutgoingData {
 
     /// Sends a frame if none was sent for a long time.
     pub(super) fn keep_alive(&mut self) -> Result<(), DialogEnded> {
-        if self.spoke.elapsed() >= KEEP_ALIVE_INTERVAL { self.flush_batch() } else { Ok(()) }
+        if self.last_frame.elapsed() >= KEEP_ALIVE_INTERVAL { self.flush_batch() } else { Ok(()) }
     }
 
     /// Ends the batch and requests a flush.
     fn flush_batch(&mut self) -> Result<(), DialogEnded> {
         self.number += 1;
-        self.flushed = Instant::now();
+        self.last_flush = Instant::now();
         self.batch_bytes = 0;
         self.unanswered.push_back((self.number, std::mem::take(&mut self.batch)));
         let request = ShipperRequest::Flush { number: self.number, left: self.left };
@@ -192,6 +197,7 @@ impl OutgoingData {
         self.drain_batches()
     }
 
+    /// Records a reply of the dialog: checksums, an acknowledged batch, or a shortage.
     fn handle_reply(&mut self, reply: DialogReply) -> Result<(), DialogEnded> {
         match reply {
             DialogReply::Answer(CollectorAnswer::Durable { number }) => {
@@ -242,9 +248,9 @@ mod tests {
 
     #[test]
     fn unstored_and_unanswered_batches_are_reported() {
-        let (items, taken) = crossbeam_channel::bounded(100);
+        let (tasks, taken) = crossbeam_channel::bounded(100);
         let (replies, given) = crossbeam_channel::bounded(100);
-        let mut outgoing = OutgoingData::new(items, given);
+        let mut outgoing = OutgoingData::new(tasks, given);
         for first in 0..4 {
             outgoing.send_extent(pages(first), vec![0], BATCH_BYTES).unwrap();
         }
@@ -269,9 +275,9 @@ mod tests {
 
     #[test]
     fn an_answer_out_of_order_ends_it() {
-        let (items, _taken) = crossbeam_channel::bounded(100);
+        let (tasks, _taken) = crossbeam_channel::bounded(100);
         let (replies, given) = crossbeam_channel::bounded(100);
-        let mut outgoing = OutgoingData::new(items, given);
+        let mut outgoing = OutgoingData::new(tasks, given);
         outgoing.send_extent(pages(0), vec![0], BATCH_BYTES).unwrap();
         replies.send(DialogReply::Answer(CollectorAnswer::Durable { number: 2 })).unwrap();
         assert!(outgoing.drain_batches().is_err());

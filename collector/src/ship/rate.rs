@@ -9,6 +9,7 @@ pub(super) struct TokenBucket {
     /// Bytes a second.
     rate: f64,
     tokens: f64,
+    /// Time of the last refill.
     filled: Instant,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct LogScanner<'a> {
     store: Option<u128>,
     /// Whether acknowledged files may have been removed at the collector.
     unsure: bool,
-    naming: OperationsUpdater,
+    operations: OperationsUpdater,
     buffer: Vec<u8>,
     compressor: zstd::bulk::Compressor<'static>,
     /// Bytes of files sent so far.
@@ -70,7 +70,9 @@ pub(super) struct ScanResult {
 /// Reason for the early end of a scan.
 #[derive(Debug)]
 pub(super) enum ScanError {
+    /// The connection has ended.
     Gone(DialogEnded),
+    /// This file or directory could not be read.
     Io(PathBuf, io::Error),
 }
 
@@ -104,7 +106,7 @@ impl<'a> LogScanner<'a> {
             unreadable: BTreeSet::new(),
             store: None,
             unsure: false,
-            naming: OperationsUpdater::default(),
+            operations: OperationsUpdater::default(),
             buffer: vec![0; EXTENT_LIMIT],
             compressor: zstd::bulk::Compressor::new(ZSTD_LEVEL)?,
             sent: 0,
@@ -192,7 +194,7 @@ impl<'a> LogScanner<'a> {
     /// Names of the files to send, which are all in `files` from now on.
     fn list_names(&mut self, out: &mut OutgoingData) -> Result<Vec<String>, ScanError> {
         let names = files::log_names(&self.directory).map_err(self.io_error(""))?;
-        self.naming.update_operations(&self.directory, &names);
+        self.operations.update_operations(&self.directory, &names);
         // Operation files may have been added next to the logs.
         let names = files::log_names(&self.directory).map_err(self.io_error(""))?;
         let mut former = std::mem::take(&mut self.files);

@@ -42,8 +42,11 @@ pub(super) struct Shipper<'a> {
     stop: &'a StopFlag,
     pub(super) scanner: LogScanner<'a>,
     clock: HostClock,
+    /// The kernel's id of this boot.
     boot: [u8; 16],
+    /// Number of bytes sent on the wire.
     pub(super) wire: u64,
+    /// Number of batches that the collector has made durable.
     pub(super) durable: u64,
     /// Flag that is set some time after the program is to stop: work that is still in progress is
     /// abandoned.
@@ -93,9 +96,9 @@ impl<'a> Shipper<'a> {
         };
         self.scanner.start_connection(store);
         self.events.on_event(&ShipEvent::Connected);
-        let (items, taken) = crossbeam_channel::bounded(MAX_QUEUED_FRAMES);
+        let (tasks, taken) = crossbeam_channel::bounded(MAX_QUEUED_FRAMES);
         let (given, replies) = crossbeam_channel::bounded(MAX_QUEUED_ANSWERS);
-        let mut out = OutgoingData::new(items, replies);
+        let mut out = OutgoingData::new(tasks, replies);
         let (scanned, spoken) = std::thread::scope(|scope| {
             let dialog = &mut dialog;
             let speaking = scope.spawn(move || {

@@ -32,7 +32,8 @@ pub(super) struct TrackedLog {
     sums: Vec<u64>,
     /// Number of scans in which each page was unchanged, see [`CALM_LOOKS`].
     calm: Vec<u8>,
-    turn: usize,
+    /// First of the calm pages that are read in the next scan.
+    next_calm_page: usize,
 }
 
 impl TrackedLog {
@@ -45,7 +46,7 @@ impl TrackedLog {
             remote: None,
             sums: Vec::new(),
             calm: Vec::new(),
-            turn: 0,
+            next_calm_page: 0,
         }
     }
 
@@ -64,7 +65,7 @@ impl TrackedLog {
     /// Whether the collector still has the file, by its length there and the checksum of its first
     /// page. An acknowledged file may have been removed there to free space. A finished file then
     /// stays finished; any other has to be sent again as a whole.
-    pub(super) fn is_there(&self, length: u64, first: Option<u64>) -> bool {
+    pub(super) fn is_at_collector(&self, length: u64, first: Option<u64>) -> bool {
         let is_known = |sum: &u64| *sum != 0 && *sum != UNKNOWN;
         if self.done || !self.sums.iter().any(is_known) {
             return true;
@@ -103,9 +104,10 @@ impl TrackedLog {
         longest: usize,
     ) -> Vec<[usize; 2]> {
         let pages = self.sums.len();
-        let turn = self.turn..self.turn.saturating_add(pages.div_ceil(CALM_TURN));
+        let turn =
+            self.next_calm_page..self.next_calm_page.saturating_add(pages.div_ceil(CALM_TURN));
         if look == PageSelection::Likely {
-            self.turn = if turn.end >= pages { 0 } else { turn.end };
+            self.next_calm_page = if turn.end >= pages { 0 } else { turn.end };
         }
         let mut runs: Vec<[usize; 2]> = Vec::new();
         let mut data = data.iter().peekable();
@@ -219,19 +221,19 @@ mod tests {
     #[test]
     fn files_removed_at_the_collector_are_noticed() {
         let mut file = file(3);
-        assert!(file.is_there(0, None), "it was never stored");
+        assert!(file.is_at_collector(0, None), "it was never stored");
         assert!(file.update_checksum(0, b"head") && file.update_checksum(1, b"x"));
         file.remote = Some(3 * PAGE as u64);
         let head = page::page_checksum(b"head");
-        assert!(file.is_there(3 * PAGE as u64, Some(head)));
+        assert!(file.is_at_collector(3 * PAGE as u64, Some(head)));
         for (length, first) in [(0, None), (3 * PAGE as u64, Some(0)), (PAGE as u64, Some(head))] {
-            assert!(!file.is_there(length, first), "{length} {first:?}");
+            assert!(!file.is_at_collector(length, first), "{length} {first:?}");
         }
         // The file's first page was in flight.
         file.mark_unknown(0, 1);
-        assert!(file.is_there(3 * PAGE as u64, Some(7)) && !file.is_there(0, None));
+        assert!(file.is_at_collector(3 * PAGE as u64, Some(7)) && !file.is_at_collector(0, None));
         file.release_memory();
-        assert!(file.is_there(0, None), "a finished file is not sent again");
+        assert!(file.is_at_collector(0, None), "a finished file is not sent again");
     }
 
     #[test]

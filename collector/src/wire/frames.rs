@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{CollectorAnswer, FRAME_LIMIT, ShipperRequest};
 
 /// Size of the length prefix, in bytes.
-const LENGTH: usize = 4;
+const LENGTH_BYTES: usize = 4;
 
 /// Error of a stream of frames.
 #[derive(Debug, thiserror::Error)]
@@ -60,16 +60,16 @@ impl FrameReader {
     ) -> Result<&[u8], FrameError> {
         loop {
             let held = self.end - self.start;
-            if held >= LENGTH {
-                let length = self.buffer[self.start..self.start + LENGTH]
+            if held >= LENGTH_BYTES {
+                let length = self.buffer[self.start..self.start + LENGTH_BYTES]
                     .try_into()
                     .map_or(0, u32::from_le_bytes);
                 let length = length as usize;
                 if length > limit {
                     return Err(FrameError::TooLong(length));
                 }
-                if held >= LENGTH + length {
-                    let first = self.start + LENGTH;
+                if held >= LENGTH_BYTES + length {
+                    let first = self.start + LENGTH_BYTES;
                     self.start = first + length;
                     return Ok(&self.buffer[first..first + length]);
                 }
@@ -81,8 +81,8 @@ impl FrameReader {
     /// Reads at least one byte more into the buffer, which is made large enough for a frame of
     /// `limit` bytes.
     fn fill_buffer(&mut self, limit: usize, source: &mut impl Read) -> Result<(), FrameError> {
-        if self.buffer.len() < LENGTH + limit {
-            self.buffer.resize(LENGTH + limit, 0);
+        if self.buffer.len() < LENGTH_BYTES + limit {
+            self.buffer.resize(LENGTH_BYTES + limit, 0);
         }
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -138,14 +138,14 @@ pub fn encode_frame(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
 /// # Errors
 /// Fails if the message is longer than a frame may be.
 pub fn encode_frame_with(message: &impl Serialize, bytes: &[u8]) -> Result<Vec<u8>, FrameError> {
-    let mut frame = Vec::with_capacity(LENGTH + 64 + bytes.len());
-    frame.extend_from_slice(&[0; LENGTH]);
+    let mut frame = Vec::with_capacity(LENGTH_BYTES + 64 + bytes.len());
+    frame.extend_from_slice(&[0; LENGTH_BYTES]);
     let mut frame = postcard::to_extend(message, frame).map_err(|_| FrameError::Malformed)?;
     frame.extend_from_slice(bytes);
-    let length = frame.len() - LENGTH;
+    let length = frame.len() - LENGTH_BYTES;
     match u32::try_from(length) {
         Ok(prefix) if length <= FRAME_LIMIT => {
-            frame[..LENGTH].copy_from_slice(&prefix.to_le_bytes())
+            frame[..LENGTH_BYTES].copy_from_slice(&prefix.to_le_bytes())
         }
         _ => return Err(FrameError::TooLong(length)),
     }

@@ -40,7 +40,7 @@ pub(crate) fn assemble_clocks(
                 },
                 |line| HostClock {
                     against: name_of(line.against).to_owned(),
-                    ..unknown_steps(line, clock)
+                    ..with_inferred_steps(line, clock)
                 },
             );
             if clock == solved.reference {
@@ -75,8 +75,8 @@ pub(crate) fn assemble_clocks(
     }
 }
 
-/// Returns a clock with the steps that messages show.
-pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
+/// Returns the written form of the solved clock number `clock`, with the steps that messages show.
+pub(crate) fn with_inferred_steps(line: &SolvedClock, clock: usize) -> HostClock {
     let first = line.rates.first().copied().unwrap_or_default();
     let ppm = |skew: f64| skew * 1e6;
     let is_root = line.against == clock;
@@ -107,7 +107,7 @@ pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
             step.between[1].saturating_add(line.pieces.shift_before(place + 1)),
         );
         let [early, late] = [before.min(after), before.max(after)];
-        // If only the rate changed, that was where the lines cross.
+        // If only the rate changed, it changed where the lines cross.
         let difference = |at: f64| rates[1].ahead_of(at, &rates[0]);
         let crossing =
             early + (late - early) * difference(early) / (difference(early) - difference(late));
@@ -125,7 +125,7 @@ pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
     model
 }
 
-/// Adds the steps that the clock's logs record, after which it ran at the same rate.
+/// Adds the steps that the clock's logs record. The clock runs at the same rate after such a step.
 pub(crate) fn with_known_steps(mut model: HostClock, known: &ClockPieces) -> HostClock {
     if known.steps.is_empty() {
         return model;

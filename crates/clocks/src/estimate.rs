@@ -62,8 +62,8 @@ pub fn estimate_with_hints(
 }
 
 impl ClockModel {
-    /// Adds the steps that `hosts` record to the clocks of an estimate from steady times, so that
-    /// the model is for times as the clocks showed them.
+    /// Adds the steps that `hosts` record to clocks that were estimated from steady times (as if no
+    /// clock had ever been set), so that the model converts times as the clocks showed them.
     #[must_use]
     pub fn with_recorded_steps(&self, hosts: &[HostFacts]) -> ClockModel {
         let mut clocks = self.clone();

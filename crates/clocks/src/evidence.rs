@@ -6,7 +6,8 @@ use crate::model::ClockEvidence;
 use crate::pairs::pair::ClockPair;
 use crate::tuning::{EVIDENCE_A_DIRECTION, EVIDENCE_MESSAGES};
 
-/// Returns the evidence of each pair of hosts.
+/// Returns for each of `pairs` some of its fastest messages, and how many contradict the others.
+/// `name` returns the name of a clock.
 pub(crate) fn pair_evidence(
     pairs: &[ClockPair],
     solved: &SolvedClocks,
@@ -20,9 +21,9 @@ pub(crate) fn pair_evidence(
         .map(|(pair, strays)| {
             let mut least = [Vec::new(), Vec::new()];
             if let (Some(a), Some(b)) = (&solved.clocks[pair.a], &solved.clocks[pair.b]) {
-                for (place, mark) in pair.timestamps.iter().enumerate() {
+                for (place, stamp) in pair.timestamps.iter().enumerate() {
                     let (Some(first), Some(second)) =
-                        (a.common_time(mark.a), b.common_time(mark.b))
+                        (a.common_time(stamp.a), b.common_time(stamp.b))
                     else {
                         continue;
                     };
@@ -30,9 +31,9 @@ pub(crate) fn pair_evidence(
                         continue;
                     }
                     let (sent, received) =
-                        if mark.above { (first, second) } else { (second, first) };
+                        if stamp.above { (first, second) } else { (second, first) };
                     let sent_at = a.origin.saturating_add(sent.round() as i64);
-                    least[usize::from(!mark.above)]
+                    least[usize::from(!stamp.above)]
                         .push([sent_at, (received - sent).round() as i64]);
                 }
             }

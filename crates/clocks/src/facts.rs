@@ -33,7 +33,7 @@ pub struct ClockSet {
     pub offset_ns: i64,
 }
 
-/// Returns the steps that a host's logs record.
+/// Returns the pieces of a host's clock between the steps that its logs record.
 pub(crate) fn known_pieces(host: &HostFacts) -> ClockPieces {
     let mut shift = 0_i64;
     let steps = host.set.iter().map(|set| {

@@ -233,6 +233,7 @@ impl HostClock {
         }
     }
 
+    /// The clock before its first step.
     fn first_piece(&self) -> ClockLine {
         ClockLine {
             at: self.at,
@@ -272,6 +273,7 @@ impl ClockLine {
         self.at.saturating_add(elapsed).saturating_sub(gained)
     }
 
+    /// The clock after a step at the end of this line.
     fn after_step(&self, step: &HostClockStep) -> ClockLine {
         let shown = self.shown_time(step.at).saturating_add(step.offset_ns);
         ClockLine { at: step.at, shown, skew: step.skew_ppm / 1e6, begin: shown }

@@ -69,7 +69,8 @@ fn most_contradicted(
     })
 }
 
-/// Returns a host that was set apart and has messages with the others that fit no line.
+/// Returns a host that was set apart and has messages with the hosts of one clock that fit no line:
+/// no constant skew explains their times.
 fn without_a_line(hosts: &[HostFacts], pairs: &[&DelayMinima], separate: &[bool]) -> Option<u32> {
     let is_separate = |host: usize| separate.get(host).copied().unwrap_or(true);
     // Hosts that are not set apart have the number of their machine's first host; all others have
@@ -86,10 +87,10 @@ fn without_a_line(hosts: &[HostFacts], pairs: &[&DelayMinima], separate: &[bool]
         })
         .collect();
     let fits = |pair: &ClockPair| {
-        let fit = pair::fit_marks(
+        let fit = pair::fit_stamps(
             pair.timestamps.iter(),
             false,
-            AxisOrigin::from_marks(&pair.timestamps, false),
+            AxisOrigin::from_stamps(&pair.timestamps, false),
         );
         fit.is_none_or(|fit| fit.slack <= MISFIT_NS)
     };

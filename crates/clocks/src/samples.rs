@@ -18,8 +18,10 @@ use crate::tuning::{
 #[derive(Clone, Debug, Default)]
 pub struct ClockSamples {
     hosts: usize,
+    /// Index of each ordered pair of hosts among `pairs`.
     place: FxHashMap<(u32, u32), u32>,
     pairs: Vec<DelayMinima>,
+    /// Index of the pair of the message added last.
     latest: u32,
 }
 
@@ -35,7 +37,9 @@ pub(crate) struct ClockSample {
 /// The minima of one ordered pair of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DelayMinima {
+    /// Number of the sending host.
     pub(crate) from: u32,
+    /// Number of the receiving host.
     pub(crate) to: u32,
     /// Number of messages.
     pub(crate) messages: u64,
@@ -105,6 +109,7 @@ impl ClockSamples {
         self.number_pairs();
     }
 
+    /// Stores the index of each pair again, after pairs were removed or renamed.
     fn number_pairs(&mut self) {
         let pairs = self.pairs.iter().zip(0..);
         self.place = pairs.map(|(pair, place)| ((pair.from, pair.to), place)).collect();
@@ -205,6 +210,7 @@ impl DelayMinima {
         self.limit_buckets(limit);
     }
 
+    /// Adds the messages of the same pair of hosts from other samples.
     fn merge_minima(&mut self, other: DelayMinima, limit: usize) {
         self.messages += other.messages;
         let mut points = Vec::with_capacity(self.points.len() + other.points.len());
@@ -228,7 +234,7 @@ impl DelayMinima {
     /// Rebuilds the hull of each bucket from its points, which are in order.
     fn rebuild_hulls(&mut self) {
         let points = &mut self.points;
-        // Number of points kept, and where the bucket began.
+        // Number of points that remain, index of the bucket's first one, and number of the bucket.
         let (mut kept, mut first, mut bucket) = (0, 0, None);
         self.buckets = 0;
         for place in 0..points.len() {

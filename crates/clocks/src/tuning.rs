@@ -31,7 +31,7 @@ pub(crate) const MISFIT_NS: f64 = 100_000.0;
 pub(crate) const LOOK_AHEAD: usize = 5;
 /// Number of these timestamp pairs that must contradict the line as well; otherwise the first is
 /// left out as a stray.
-pub(crate) const CONFIRMING_MARKS: usize = 2;
+pub(crate) const CONFIRMING_STAMPS: usize = 2;
 /// Maximum number of passes over the timestamp pairs in search of strays.
 pub(crate) const STRAY_PASSES: usize = 4;
 /// Smallest step that matters for the choice of a time axis, in nanoseconds: a clock that was set

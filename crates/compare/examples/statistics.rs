@@ -27,19 +27,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         let line = line?;
         let mut parts = line.split(';');
         let name = parts.next().unwrap_or_default();
-        let numbers: Vec<Vec<f64>> = parts.map(read).collect::<Result<_, _>>()?;
-        let answer = answer(name, &numbers).ok_or_else(|| format!("not understood: {line}"))?;
+        let numbers: Vec<Vec<f64>> = parts.map(read_numbers).collect::<Result<_, _>>()?;
+        let answer = run_test(name, &numbers).ok_or_else(|| format!("not understood: {line}"))?;
         let answer: Vec<String> = answer.iter().map(|number| format!("{number:e}")).collect();
         writeln!(out, "{}", answer.join(" "))?;
     }
     Ok(())
 }
 
-fn read(text: &str) -> Result<Vec<f64>, std::num::ParseFloatError> {
+/// Numbers that are separated by blanks.
+fn read_numbers(text: &str) -> Result<Vec<f64>, std::num::ParseFloatError> {
     text.split_whitespace().map(str::parse).collect()
 }
 
-fn answer(name: &str, numbers: &[Vec<f64>]) -> Option<Vec<f64>> {
+/// Results of the test `name`; `None` if the line is not understood.
+fn run_test(name: &str, numbers: &[Vec<f64>]) -> Option<Vec<f64>> {
     let pair = |place: usize| <[f64; 2]>::try_from(numbers.get(place)?.as_slice()).ok();
     let one = |place: usize| numbers.get(place)?.first().copied();
     Some(match name {

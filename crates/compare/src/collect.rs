@@ -43,7 +43,7 @@ pub struct PeriodTotals {
     pub timed: f64,
     /// Sum of these response times, each weighted by its probability, in nanoseconds.
     pub response: f64,
-    /// Number of torn requests.
+    /// Number of torn requests: their roots were lost.
     pub torn: u64,
     /// Begin of the first request, in nanoseconds since the Unix epoch.
     pub first: Option<i64>,
@@ -88,13 +88,13 @@ impl PeriodTotals {
     }
 }
 
-/// Result of the pass.
+/// Categories, call sites and observations of both periods: the result of the pass.
 pub struct CollectedPeriods<'b> {
-    /// Names of the numbers in the structures.
+    /// Names to which the numbers in structures and call sites refer.
     pub names: NameInterner,
     /// The structure of each category.
     pub structures: FxHashMap<CategoryKey, CategoryStructure>,
-    /// All call sites, with the names' numbers.
+    /// All call sites.
     pub sites: CallSites,
     /// Response times of all requests.
     pub response: SiteHistogram,
@@ -102,10 +102,11 @@ pub struct CollectedPeriods<'b> {
     pub totals: [PeriodTotals; 2],
     /// The windows of each period.
     pub windows: [PeriodWindows; 2],
+    /// Encoded observations, partitioned by category.
     observations: PartitionStore<'b, u8>,
 }
 
-/// Structures that were found so far.
+/// Structures that were found so far, shared by all threads.
 #[derive(Default)]
 struct StructureTable {
     names: NameInterner,
@@ -130,14 +131,14 @@ impl<'b> CollectedPeriods<'b> {
         let found = Mutex::new(StructureTable::default());
         let mut totals = [PeriodTotals::default(); 2];
         let (mut sites, mut response) = (SiteCollector::default(), SiteHistogram::default());
-        let mut stretches = [PeriodWindows::default(); 2];
-        let mut pieces = 0;
+        let mut windows = [PeriodWindows::default(); 2];
+        let mut groups_before = 0;
         for (side, period) in PeriodSide::BOTH.into_iter().zip(periods) {
             let of = PeriodWindows::from_period(period)?;
-            stretches[side as usize] = of;
+            windows[side as usize] = of;
             let pass = PeriodPass { period, side, options, found: &found, windows: of };
             let work = |group: usize| {
-                let mut writer = PartitionWriter::new(&observations, pieces + group);
+                let mut writer = PartitionWriter::new(&observations, groups_before + group);
                 let of_group = pass.read_group(group, &mut writer, progress)?;
                 writer.finish()?;
                 Ok(of_group)
@@ -159,20 +160,12 @@ impl<'b> CollectedPeriods<'b> {
                     Ok::<(), PathError>(())
                 },
             )?;
-            pieces += groups;
+            groups_before += groups;
         }
         let StructureTable { names, structures } =
             found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let (names, structures, sites) = sort_by_names(names, structures, sites.sites);
-        Ok(CollectedPeriods {
-            names,
-            structures,
-            sites,
-            response,
-            totals,
-            windows: stretches,
-            observations,
-        })
+        Ok(CollectedPeriods { names, structures, sites, response, totals, windows, observations })
     }
 
     /// Number of partitions of the observations.
@@ -257,19 +250,19 @@ impl PeriodPass<'_> {
             (Vec::new(), RequestObservation::default(), 0);
         for request in &requests {
             steps += request.steps.len() as u64;
-            let is_in = self.period.contains(request.begin());
-            if request.steps.is_empty() || request.probability <= 0.0 || !is_in {
+            let is_in_period = self.period.contains(request.begin());
+            if request.steps.is_empty() || request.probability <= 0.0 || !is_in_period {
                 continue;
             }
             let encoded = encoder.encode(request);
             if known.insert(encoded.key) {
-                self.keep_structure(&encoded, request, &names);
+                self.add_structure(&encoded, request, &names);
             }
             let timed = path.shares_of_request(request);
             totals.add_request(request, timed.map(|(total, _)| total));
-            let stretch = self.windows.window_of_time(request.begin().unwrap_or(i64::MIN));
+            let window = self.windows.window_of_time(request.begin().unwrap_or(i64::MIN));
             if let Some((total, _)) = timed {
-                response.add_time(self.side, stretch, total, request.probability);
+                response.add_time(self.side, window, total, request.probability);
             }
             let shares = match timed {
                 Some(_) if self.options.without.critical_path => {
@@ -278,7 +271,7 @@ impl PeriodPass<'_> {
                 Some((_, shares)) => shares,
                 None => &[],
             };
-            sites.add_request(request, self.side, stretch, shares);
+            sites.add_request(request, self.side, window, shares);
             observation.begin = request.begin().unwrap_or(i64::MIN);
             observation.weight = request.probability as f32;
             observation.response = timed.map_or(f32::NAN, |(total, _)| total as f32);
@@ -300,13 +293,9 @@ impl PeriodPass<'_> {
         Ok(GroupResult { names, totals, response, sites: sites.sites })
     }
 
-    /// Keeps the structure of a category that is new in this group.
-    fn keep_structure(
-        &self,
-        encoded: &EncodedRequest<'_>,
-        request: &Request,
-        names: &NameInterner,
-    ) {
+    /// Adds the structure of a category that is new in this group, unless another thread has added
+    /// it.
+    fn add_structure(&self, encoded: &EncodedRequest<'_>, request: &Request, names: &NameInterner) {
         let mut found = lock_mutex(self.found);
         if !found.structures.contains_key(&encoded.key) {
             let StructureTable { names: all, structures } = &mut *found;

@@ -18,13 +18,13 @@ use crate::period::Period;
 use crate::request_kinds::{RequestKind, group_by_kind};
 use crate::sites::CallSites;
 use crate::statistics::adjust_p_values;
-use crate::suspects::{SiteEvidence, SuspectNode, drop_known, gather_evidence, rank_suspects};
+use crate::suspects::{SiteEvidence, SuspectNode, drop_redundant, gather_evidence, rank_suspects};
 use crate::tuning::MAX_CHANCE;
 
 /// What changed between two periods.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The names that all numbers refer to.
+    /// The names to which all numbers of names refer.
     pub names: NameInterner,
     /// Totals of each period.
     pub totals: [PeriodTotals; 2],
@@ -46,7 +46,7 @@ pub struct Comparison {
     pub suspects: Vec<SuspectNode>,
     /// Nodes that became faster, or behave differently.
     pub faster: Vec<SuspectNode>,
-    /// Whether any change is not explained by chance.
+    /// Whether any change is larger than chance explains.
     pub is_changed: bool,
 }
 
@@ -101,7 +101,7 @@ pub fn compare_periods(
     overall.decide_change(options, has_changed_part);
     let is_changed = has_changed_part || overall.is_changed || !new_kinds.is_empty();
     evidence.retain(|of| of.is_sure || is_changed && is_controlled);
-    drop_known(&mut evidence);
+    drop_redundant(&mut evidence);
     let [suspects, faster] =
         [true, false].map(|worse| rank_suspects(&evidence, &sites, &names, worse, options.without));
     Ok(Comparison {

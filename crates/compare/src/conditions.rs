@@ -24,7 +24,7 @@ pub enum FailCondition {
         /// By how much longer.
         by: TimeMargin,
     },
-    /// Requests that take paths which no request took before.
+    /// Requests that take paths which no request of the first period took.
     NewPaths,
 }
 
@@ -131,8 +131,9 @@ impl FailCondition {
     }
 }
 
-/// A measure in both periods, and the probability of an increase of at least the observed size if
-/// the true one is within the margin. `None` without requests.
+/// A measure in both periods, and the p-value: the probability of an increase of at least the
+/// observed size if the true increase is within the margin. `effect` is the design effect of the
+/// samples. `None` if a period has no requests.
 fn test_longer(
     samples: &[PeriodSample; 2],
     what: TimeMeasure,
@@ -165,14 +166,15 @@ fn test_longer(
         }
         TimeMeasure::Quantile(share) => {
             let values = [before.quantile(share)?, after.quantile(share)?].map(f64::from);
-            // The first period with the margin: if the second were like it, equally many requests
-            // of both would exceed the quantile of both together.
-            let moved: Vec<f32> = before
+            // The response times of the first period, increased by the margin. If those of the
+            // second period are no longer, an equal share of each exceeds the quantile of both
+            // together.
+            let increased: Vec<f32> = before
                 .sorted
                 .iter()
                 .map(|time| (f64::from(*time) * factor + shift) as f32)
                 .collect();
-            let mut both: Vec<f32> = moved.iter().chain(&after.sorted).copied().collect();
+            let mut both: Vec<f32> = increased.iter().chain(&after.sorted).copied().collect();
             both.sort_unstable_by(f32::total_cmp);
             let both = PeriodSample { sorted: both, ..PeriodSample::default() };
             let threshold = both.quantile(share)?;
@@ -180,8 +182,8 @@ fn test_longer(
                 (sorted.len() - sorted.partition_point(|time| *time <= threshold)) as f64
             };
             let (counts, totals) = (
-                [above(&moved), above(&after.sorted)],
-                [moved.len() as f64, after.sorted.len() as f64],
+                [above(&increased), above(&after.sorted)],
+                [increased.len() as f64, after.sorted.len() as f64],
             );
             let two_sided = rates_differ(counts, totals, effect);
             let is_more = counts[1] * totals[0] > counts[0] * totals[1];
@@ -190,7 +192,7 @@ fn test_longer(
     }
 }
 
-/// The paths that no request took before.
+/// Description of a path that no request of the first period took; `None` if there is none.
 fn new_paths(comparison: &Comparison) -> Option<String> {
     let names = &comparison.names;
     let of_categories = comparison.mutations.iter().filter_map(|mutation| match &mutation.kind {

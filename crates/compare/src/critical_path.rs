@@ -24,18 +24,19 @@ use crate::exclusive_times::ExclusiveTimes;
 pub struct StepShare {
     /// The step's own time, while it waited for no child.
     pub own: i64,
-    /// Transfer time of its call and response, if the times at both ends are known.
+    /// Transfer time of the step's call and response; 0 if the times at one end are not known.
     pub network: i64,
 }
 
-/// Reusable walker of requests.
+/// Computes the critical path of one request at a time, with reused buffers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CriticalPath {
     shares: Vec<StepShare>,
-    /// Ended children of each step, the last one first: one list, with the start of each step's
-    /// children.
+    /// Children of each step as index, begin and end, the one that ended last first: one list, with
+    /// the start of each step's children in `begins`.
     children: Vec<(u32, i64, i64)>,
     begins: Vec<u32>,
+    /// Steps on the path that were not walked yet, with the begin and end of their part of it.
     open: Vec<(u32, i64, i64)>,
 }
 
@@ -96,9 +97,9 @@ impl CriticalPath {
             // A child that continues after the end of the step is not waited for, unless it exceeds
             // the end by so little that clock errors may explain it.
             let over = child_end.saturating_sub(time);
-            let is_on =
+            let outlives_step =
                 over > 0 && over.saturating_mul(10) > child_end.saturating_sub(*child_begin);
-            if is_on || *child_end <= first || *child_begin >= time {
+            if outlives_step || *child_end <= first || *child_begin >= time {
                 continue;
             }
             let child_end = (*child_end).min(time);
@@ -132,7 +133,8 @@ impl StepTimes {
     }
 }
 
-/// The times between which the caller is occupied with a step.
+/// Begin and end of the time in which the caller is occupied with a step; `None` if they are not
+/// known or contradict each other.
 fn times_at_caller(step: &Step) -> (Option<i64>, Option<i64>) {
     match step.span_at_caller() {
         (Some(begin), Some(end)) if begin <= end => (Some(begin), Some(end)),

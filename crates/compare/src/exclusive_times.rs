@@ -1,15 +1,16 @@
 //! Exclusive times: the time for which each step of a request worked itself, while none of its
-//! calls was open, and the transfer time of its call and response. Neither grows for a step that
-//! only waits longer because another is slow.
+//! calls was open, and the transfer time of its call and response. Neither time grows for a step
+//! that only waits longer because another step is slow.
 
 use request_flow::Request;
 
 /// Exclusive times of one request at a time, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExclusiveTimes {
-    /// Of each step: its own time if both its ends are known, and the network's if the times at its
-    /// caller are known as well.
+    /// For each step its own time, `None` if its begin or end is not known, and its transfer time,
+    /// `None` if the times at its caller are not known either.
     times: Vec<(Option<i64>, Option<i64>)>,
+    /// Calls of the request: the calling step, begin and end.
     children: Vec<(u32, i64, i64)>,
 }
 
@@ -30,9 +31,9 @@ impl ExclusiveTimes {
             let seen = (step.begin, step.end, step.caller_begin, step.caller_end);
             let (begin, end, network) = match seen {
                 (Some(begin), Some(end), Some(sent), Some(received)) => {
-                    let way =
+                    let transfer =
                         received.saturating_sub(sent).saturating_sub(end.saturating_sub(begin));
-                    (begin, end, Some(way.max(0)))
+                    (begin, end, Some(transfer.max(0)))
                 }
                 (Some(begin), Some(end), ..) | (None, None, Some(begin), Some(end)) => {
                     (begin, end, None)

@@ -24,8 +24,9 @@ use question::ClassQuestion;
 use samples::{FeatureSamples, SamplePass};
 pub use sentences::{ExplanationSentence, MutationExplanation};
 
-/// Explains the first `limit` mutations. `without` are names of parameters that are left out. The
-/// periods' tables must be open with all columns.
+/// Explains the first `limit` mutations; an explanation is `None` if nothing distinguishes the
+/// requests. `without` are names of parameters that are left out. The periods' tables must be open
+/// with all columns.
 ///
 /// # Errors
 /// When the tables cannot be read.

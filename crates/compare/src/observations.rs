@@ -6,19 +6,19 @@ use crate::period::PeriodSide;
 /// The retained facts of one request of a category.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestObservation {
-    /// Begin of the request, in nanoseconds since the Unix epoch; the minimum if it is not known.
+    /// Begin of the request, in nanoseconds since the Unix epoch; `i64::MIN` if it is not known.
     pub begin: i64,
     /// Probability of the request, from 0 to 1.
     pub weight: f32,
     /// Response time of the request in nanoseconds; NaN if it is not known.
     pub response: f32,
-    /// For each place of the request's category, the time on the critical path of the node itself
-    /// and of the network, in nanoseconds.
+    /// For each place of the request's category two times on the critical path, in nanoseconds:
+    /// that of the node itself, and that of the network.
     pub shares: Vec<f32>,
 }
 
-/// Bytes before the shares: u128 key, u32 twice the number of shares plus the side, i64 begin, f32
-/// weight, f32 response time.
+/// Number of bytes before the shares: u128 key, u32 twice the number of shares plus the side, i64
+/// begin, f32 weight, f32 response time.
 const HEAD_BYTES: usize = 16 + 4 + 8 + 4 + 4;
 
 impl RequestObservation {

@@ -2,7 +2,8 @@
 
 use crate::category::ZoomLevel;
 
-/// Steps that are switched off, to measure what they are worth.
+/// Steps that are switched off, to measure what they are worth: a field that is true switches its
+/// step off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ablation {
     /// Each test has its own level: the rate of false discoveries is not controlled.
@@ -33,8 +34,8 @@ pub struct Options {
     /// paper's assumption that one originator has several mutations, and each mutation one
     /// originator.
     pub one_to_many: bool,
-    /// The paper's rule instead of ours: times rounded to a millisecond, a fixed level for each
-    /// test, and a threshold of requests for structural mutations.
+    /// Whether the rules of the Spectroscope paper replace ours: times rounded to a millisecond, a
+    /// fixed level for each test, and a threshold of requests for structural mutations.
     pub paper: bool,
     /// Steps that are switched off.
     pub without: Ablation,

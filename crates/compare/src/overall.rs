@@ -1,5 +1,4 @@
-//! Overall change: the response times of all requests together, and the contributions to their
-//! change.
+//! Overall change: the response times of all requests together, and whether they changed.
 
 use serde::Serialize;
 
@@ -22,7 +21,8 @@ pub struct OverallChange {
     /// The quantiles of [`QUANTILES`], in nanoseconds; `None` without requests.
     pub quantiles: [Option<[f64; 2]>; 3],
     /// Design effect: the number of observations with the information of one; 1 if they are
-    /// independent. `None` if there are too few to be tested, or all at about one time.
+    /// independent. `None` if there are too few observations to be tested, or all are at about one
+    /// time.
     pub effect: Option<f64>,
     /// Probability of response times that differ at least this much, if nothing changed.
     pub p_value: f64,

@@ -12,7 +12,7 @@ pub enum PeriodSide {
 }
 
 impl PeriodSide {
-    /// Both, in order of time.
+    /// Both periods, the first one first.
     pub const BOTH: [PeriodSide; 2] = [PeriodSide::Before, PeriodSide::After];
 }
 

@@ -12,6 +12,7 @@ use crate::tuning::{MAX_WINDOW_BEGINS, WINDOWS};
 pub struct PeriodWindows {
     /// Begin of each window but the first, in nanoseconds since the Unix epoch.
     boundaries: [i64; WINDOWS - 1],
+    /// Length of all windows together, in nanoseconds.
     length: f64,
 }
 
@@ -57,8 +58,8 @@ impl PeriodWindows {
         };
         let length = (last.saturating_sub(*first) as f64).max(1.0);
         let at = |part: usize| begins.get(part * begins.len() / WINDOWS).copied();
-        let borders = std::array::from_fn(|part| at(part + 1).unwrap_or(i64::MAX));
-        PeriodWindows { boundaries: borders, length }
+        let boundaries = std::array::from_fn(|part| at(part + 1).unwrap_or(i64::MAX));
+        PeriodWindows { boundaries, length }
     }
 
     /// Length of all windows together, in nanoseconds.
@@ -68,7 +69,7 @@ impl PeriodWindows {
 
     /// The window of a time.
     pub fn window_of_time(&self, time: i64) -> usize {
-        self.boundaries.partition_point(|border| *border <= time)
+        self.boundaries.partition_point(|boundary| *boundary <= time)
     }
 }
 
@@ -79,8 +80,9 @@ pub(crate) fn degrees_of_counts(totals: &[[f64; WINDOWS]; 2]) -> f64 {
     (parts as f64 - 2.0).max(1.0)
 }
 
-/// The design effect of counts per window among all requests there: the ratio of their variance to
-/// that of requests which are of the kind independently. At least 1.
+/// The design effect of the counts of a kind of request by window, `totals` being the counts of all
+/// requests: the variance of the counts, relative to their variance if requests were of this kind
+/// independently of each other. At least 1.
 pub(crate) fn effect_of_counts(counts: &[f64], totals: &[f64]) -> f64 {
     let (count, total): (f64, f64) = (counts.iter().sum(), totals.iter().sum());
     let share = if total > 0.0 { count / total } else { 0.0 };
@@ -112,12 +114,12 @@ mod tests {
     fn requests_are_spread_evenly_over_windows() {
         // Two bursts, and one request with a wrong time.
         let begins: Vec<i64> = (0..100).chain(1_000_000..1_000_099).chain([-5]).collect();
-        let stretches = PeriodWindows::from_begins(begins.clone());
+        let windows = PeriodWindows::from_begins(begins.clone());
         let mut counts = [0; WINDOWS];
-        begins.iter().for_each(|begin| counts[stretches.window_of_time(*begin)] += 1);
+        begins.iter().for_each(|begin| counts[windows.window_of_time(*begin)] += 1);
         assert!(counts.iter().all(|count| *count == 10), "{counts:?}");
         assert_eq!(
-            (stretches.window_of_time(i64::MIN), stretches.window_of_time(i64::MAX)),
+            (windows.window_of_time(i64::MIN), windows.window_of_time(i64::MAX)),
             (0, WINDOWS - 1)
         );
         // Requests at the same time are in the same window.

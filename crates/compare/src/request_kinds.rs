@@ -34,8 +34,8 @@ pub fn group_by_kind(categories: &[CategoryStats]) -> Vec<RequestKind> {
         kind.categories.push(place);
         for side in 0..2 {
             kind.counts[side] += category.counts[side];
-            let stretches = kind.windows[side].iter_mut().zip(&category.windows[side]);
-            stretches.for_each(|(sum, count)| *sum += count);
+            let windows = kind.windows[side].iter_mut().zip(&category.windows[side]);
+            windows.for_each(|(sum, count)| *sum += count);
         }
     }
     kinds

@@ -22,4 +22,4 @@ mod pools;
 pub use blame::{SuspectNode, rank_suspects};
 pub use evidence::{CallChange, ChangeDirection, EvidenceKind, SiteEvidence};
 pub use gather::gather_evidence;
-pub use pools::drop_known;
+pub use pools::drop_redundant;

@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 use crate::comparison::Comparison;
 use crate::statistics::rates_differ;
 use crate::tuning::{
-    DOUBTED_ALIKE, DOUBTED_OPEN, DOUBTED_PROBABILITY, DOUBTED_REQUESTS, DOUBTED_TORN,
-    MIN_EXECUTIONS, SHARED_NODES, SHARED_RATIO, SHARED_TIME,
+    MAX_OPEN_DIFFERENCE, MAX_TORN_SHARE, MIN_COMMON_SHARE, MIN_EXECUTIONS, MIN_MEAN_PROBABILITY,
+    MIN_REQUESTS, MIN_SHARED_NODES, MIN_SHARED_RATIO, MIN_SHARED_TIME,
 };
 
 /// Maximum number of nodes that a warning names.
@@ -16,41 +16,43 @@ const MAX_NAMES: usize = 4;
 
 /// All warnings of a comparison with the names `periods` for its periods.
 pub(crate) fn find_warnings(comparison: &Comparison, periods: [&str; 2]) -> Vec<String> {
-    let mut doubts = Vec::new();
+    let mut warnings = Vec::new();
     for (totals, name) in comparison.totals.iter().zip(periods) {
-        if totals.requests < DOUBTED_REQUESTS {
+        if totals.requests < MIN_REQUESTS {
             let requests = count_noun(totals.requests, "request", "requests");
-            doubts.push(format!(
+            warnings.push(format!(
                 "{name} has only {requests}: few changes can be distinguished from chance"
             ));
         }
         let all = totals.requests.max(1) as f64;
-        if totals.torn as f64 / all > DOUBTED_TORN {
+        if totals.torn as f64 / all > MAX_TORN_SHARE {
             let share = format_whole_percent(totals.torn as f64 / all);
-            doubts.push(format!(
+            warnings.push(format!(
                 "{share} of the requests of {name} are torn: their roots were not seen"
             ));
         }
-        if totals.requests > 0 && totals.expected / all < DOUBTED_PROBABILITY {
+        if totals.requests > 0 && totals.expected / all < MIN_MEAN_PROBABILITY {
             let share = format_whole_percent(totals.expected / all);
-            doubts.push(format!("the mean probability of the requests of {name} is only {share}"));
+            warnings
+                .push(format!("the mean probability of the requests of {name} is only {share}"));
         }
     }
     if comparison.overall.effect.is_none() {
-        doubts.push("times could not be tested: too few, or all at about one time".to_owned());
+        warnings.push("times could not be tested: too few, or all at about one time".to_owned());
     }
-    doubts.extend(unfinished_warning(comparison, periods));
-    doubts.extend(unlike_periods_warning(comparison));
-    doubts.extend(shared_cause_warning(comparison));
-    doubts
+    warnings.extend(unfinished_warning(comparison, periods));
+    warnings.extend(unlike_periods_warning(comparison));
+    warnings.extend(shared_cause_warning(comparison));
+    warnings
 }
 
-/// Whether one period has more requests without an end, which have no response time.
+/// Warning that one period has more requests without an end, which have no response time; `None` if
+/// that is not so.
 fn unfinished_warning(comparison: &Comparison, periods: [&str; 2]) -> Option<String> {
     let all = comparison.totals.map(|totals| totals.expected);
     let open = comparison.totals.map(|totals| (totals.expected - totals.timed).max(0.0));
     let shares = [0, 1].map(|side| if all[side] > 0.0 { open[side] / all[side] } else { 0.0 });
-    let differ = (shares[1] - shares[0]).abs() >= DOUBTED_OPEN;
+    let differ = (shares[1] - shares[0]).abs() >= MAX_OPEN_DIFFERENCE;
     if !differ || rates_differ(open, all, 1.0) > 0.01 {
         return None;
     }
@@ -63,8 +65,8 @@ fn unfinished_warning(comparison: &Comparison, periods: [&str; 2]) -> Option<Str
     ))
 }
 
-/// Whether nearly all nodes became slower, or faster, by a similar ratio: then a change in
-/// something that they share is likelier than one in each of them.
+/// Warning that nearly all nodes became slower, or faster, by a similar ratio: then a change in
+/// something that they share is likelier than one in each of them. `None` if that is not so.
 fn shared_cause_warning(comparison: &Comparison) -> Option<String> {
     if !comparison.is_changed {
         return None;
@@ -94,8 +96,9 @@ fn shared_cause_warning(comparison: &Comparison) -> Option<String> {
     let alike = changes.iter().filter(|(_, ratio, _)| is_alike(*ratio));
     let nodes: FxHashSet<NameId> = alike.clone().map(|(node, ..)| *node).collect();
     let share: f64 = alike.map(|(_, _, time)| time).sum::<f64>() / all;
-    let is_shared =
-        middle.abs() >= SHARED_RATIO && share >= SHARED_TIME && nodes.len() >= SHARED_NODES;
+    let is_shared = middle.abs() >= MIN_SHARED_RATIO
+        && share >= MIN_SHARED_TIME
+        && nodes.len() >= MIN_SHARED_NODES;
     is_shared.then(|| {
         let how = if middle > 0.0 { "slower" } else { "faster" };
         let by = format_whole_percent(middle.abs().exp() - 1.0);
@@ -105,7 +108,8 @@ fn shared_cause_warning(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Whether the periods have different workloads, or nodes with different names.
+/// Warning that the periods have different workloads, or nodes with different names; `None` if that
+/// is not so.
 fn unlike_periods_warning(comparison: &Comparison) -> Option<String> {
     let alike = [0, 1].map(|side| {
         let of = |all: bool| -> f64 {
@@ -116,7 +120,7 @@ fn unlike_periods_warning(comparison: &Comparison) -> Option<String> {
         of(false) / of(true).max(f64::MIN_POSITIVE)
     });
     let least = alike[0].min(alike[1]);
-    if least >= DOUBTED_ALIKE {
+    if least >= MIN_COMMON_SHARE {
         return None;
     }
     let share = format_whole_percent(least);

@@ -14,7 +14,7 @@ use crate::instrumentation::{InstrumentationResults, evaluate_random};
 use crate::profile::profile_contexts;
 use crate::result::Profile;
 use crate::tree::{ModelOptions, TimingModel, build_model};
-use crate::tuning::MEMORY;
+use crate::tuning::MEMORY_BYTES;
 
 /// Options of an analysis.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,11 +23,12 @@ pub struct Options {
     pub by: OperationIdentity,
     /// The resource time that is analyzed in place of the response time.
     pub spent: Option<StepResource>,
-    /// Bytes of response times in memory; more are spilled to a temporary file.
+    /// Maximum number of bytes of response times in memory; more are spilled to a temporary file.
     pub memory: u64,
     /// Options of the timing model.
     pub model: ModelOptions,
-    /// Number of random instrumentations to evaluate, and the seed of their choice.
+    /// Number of random partial instrumentations to evaluate, and the seed of their choice; `None`
+    /// if none are evaluated.
     pub instrumentations: Option<(u64, u64)>,
 }
 
@@ -36,7 +37,7 @@ impl Default for Options {
         Options {
             by: OperationIdentity::default(),
             spent: None,
-            memory: MEMORY,
+            memory: MEMORY_BYTES,
             model: ModelOptions::default(),
             instrumentations: None,
         }
@@ -54,7 +55,7 @@ pub struct ContextAnalysis {
     pub spent: Option<StepResource>,
     /// Timing model of the operations.
     pub model: TimingModel,
-    /// The instrumentations, if they were requested.
+    /// Results of partial instrumentations, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub instrumentations: Option<InstrumentationResults>,
 }

@@ -26,7 +26,7 @@ pub struct ResponseObservation {
     pub time: i64,
     /// Number of the request.
     pub request: i64,
-    /// The trace-context of the step.
+    /// The trace-context of the step: its position in its class of traces.
     pub position: PositionId,
     /// The probability of the request.
     pub weight: f32,
@@ -61,7 +61,7 @@ impl ExecutionCounts {
     }
 }
 
-/// Counts of the requests of a class.
+/// Counts of the requests of a class: requests whose traces have equal call trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClassCounts {
     /// Number of requests.
@@ -72,7 +72,7 @@ pub struct ClassCounts {
     pub example: u64,
 }
 
-/// Result of the pass.
+/// Contexts and response times of all requests: the result of the pass.
 pub struct CollectedContexts<'b> {
     /// What identifies an operation.
     pub by: OperationIdentity,
@@ -84,8 +84,9 @@ pub struct CollectedContexts<'b> {
     pub counts: Vec<ExecutionCounts>,
     /// Counts of each class.
     pub classes: Vec<ClassCounts>,
-    /// Number of torn requests.
+    /// Number of torn requests: their roots were lost.
     pub torn: u64,
+    /// Response times, partitioned by operation.
     observations: PartitionStore<'b, ResponseObservation>,
 }
 
@@ -129,7 +130,7 @@ impl<'b> CollectedContexts<'b> {
         Ok(collected)
     }
 
-    /// Joins classes of traces that differ in concurrency by chance only.
+    /// Joins classes of traces that differ only in which concurrent calls overlapped by chance.
     fn join_by_kind(&mut self) -> Result<(), PathError> {
         let requests: Vec<u64> = self.classes.iter().map(|class| class.requests).collect();
         let Some(by_kind) = ContextsByKind::from_trace_contexts(&self.contexts, &requests) else {
@@ -181,7 +182,7 @@ impl<'b> CollectedContexts<'b> {
         Ok(out_of_core::join_blocks(self.observations.take_blocks(partition)?))
     }
 
-    /// Puts back response times that were taken, in another order.
+    /// Puts back the response times of a partition that were taken, perhaps in another order.
     ///
     /// # Errors
     /// When the temporary file cannot be written.
@@ -194,6 +195,7 @@ impl<'b> CollectedContexts<'b> {
     }
 }
 
+/// State of the pass over all requests.
 struct ContextPass<'s, 'b> {
     writer: PartitionWriter<'s, 'b, ResponseObservation>,
     tree: DynamicCallTree,

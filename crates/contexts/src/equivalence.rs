@@ -1,4 +1,5 @@
-//! The three equivalences of calling contexts (section 3.2), each a refinement of the previous one:
+//! The three equivalences of calling contexts (trace-context profiling, section 3.2), each a
+//! refinement of the previous one:
 //!
 //! | context | executions of one operation are equivalent | here |
 //! |---|---|---|

@@ -7,7 +7,8 @@ use request_flow::{NameId, NameInterner, Step};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// Number of an operation in an [`OperationInterner`], dense from 0, which is the external caller.
+/// Number of an operation in an [`OperationInterner`], dense from 0. The number 0 is the external
+/// caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct OperationId(u32);
@@ -112,7 +113,7 @@ pub struct OperationInterner {
 }
 
 impl OperationInterner {
-    /// An interner with this identity of operations.
+    /// An interner that identifies operations by `by`.
     pub fn new(by: OperationIdentity) -> OperationInterner {
         // The external caller is not in the table: a step without any name is something else.
         OperationInterner { by, numbers: FxHashMap::default(), names: vec![Default::default()] }
@@ -123,7 +124,8 @@ impl OperationInterner {
         self.intern(step.host, step.node, step.operation)
     }
 
-    /// The caller of a root: a node without further details.
+    /// The caller of a root as an operation: only its node, and with [`OperationIdentity::Host`]
+    /// its host, are known.
     pub fn intern_caller(&mut self, node: NameId, host: NameId) -> OperationId {
         match node {
             NameInterner::UNKNOWN => OperationId::EXTERNAL,

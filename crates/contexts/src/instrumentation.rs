@@ -1,5 +1,6 @@
-//! Random partial instrumentations (section 5): how the number of contexts, and the part of the
-//! standard deviation that they explain, depend on the monitored operations.
+//! Random partial instrumentations (trace-context profiling, section 5): how the number of
+//! contexts, and the part of the standard deviation that they explain, depend on the monitored
+//! operations.
 //!
 //! An operation that is not instrumented vanishes, and its calls become calls of the nearest
 //! instrumented caller. Everything is computed from classes of traces and the merged moments of

@@ -1,5 +1,5 @@
-//! Result: a profile of all operations. All outputs are made from it, and it can be written as JSON
-//! and read back.
+//! Result: a profile of all operations. All outputs are made from the profile, which can be written
+//! as JSON and read back.
 
 mod classes;
 mod contexts;

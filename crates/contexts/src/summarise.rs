@@ -40,7 +40,7 @@ pub(crate) fn response_times(
 ) -> Option<ResponseTimes> {
     let samples = time_samples(sorted);
     let [q1, median, q3] = sample_quartiles(&samples)?;
-    let is_told = samples.len() >= MIN_FOR_HISTOGRAM;
+    let has_histogram = samples.len() >= MIN_FOR_HISTOGRAM;
     Some(ResponseTimes {
         weight: moments.weight,
         mean: moments.mean,
@@ -51,7 +51,7 @@ pub(crate) fn response_times(
         q3,
         max: sorted.last()?.time,
         modes: count_modes(&samples, scale.tick),
-        histogram: if is_told { scale.bins.bin_weights(&samples) } else { Vec::new() },
+        histogram: if has_histogram { scale.bins.bin_weights(&samples) } else { Vec::new() },
         examples: slowest_examples(sorted),
     })
 }
@@ -64,7 +64,7 @@ pub(crate) fn time_samples(observations: &[ResponseObservation]) -> Vec<TimeSamp
         .collect()
 }
 
-/// Some requests, the slowest first, each once.
+/// Some requests, evenly spread from the slowest to the fastest, each once.
 fn slowest_examples(sorted: &[ResponseObservation]) -> Vec<ExampleExecution> {
     let last = sorted.len().saturating_sub(1);
     let few = sorted.len().min(MAX_EXAMPLES);

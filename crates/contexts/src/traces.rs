@@ -1,4 +1,5 @@
-//! Traces as dynamic call trees (section 3.1), and their classes: traces with equal trees.
+//! Traces as dynamic call trees (trace-context profiling, section 3.1), and their classes: traces
+//! with equal trees.
 //!
 //! ```text
 //! Request --call_tree--> CallNode of each step --canonical--> place of each step in its class
@@ -6,8 +7,8 @@
 //!
 //! The paper omits concurrent calls (6.2). Here the calls of one step that overlap in time form a
 //! group. Groups are ordered; within a group the order of calls does not matter, and equal calls
-//! have the same place, with the number of times they are made. [`concurrency`] finds calls that
-//! are concurrent although they do not overlap in every request.
+//! become one node, with the number of times they are made. [`concurrency`] finds calls that are
+//! concurrent although they do not overlap in every request.
 
 mod call_tree;
 mod canonical;

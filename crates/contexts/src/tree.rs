@@ -1,4 +1,5 @@
-//! The calling-context tree (section 4), from which the timing model is pruned.
+//! The calling-context tree (trace-context profiling, section 4), from which the timing model is
+//! pruned.
 //!
 //! ```text
 //! root: all executions

@@ -14,12 +14,12 @@ pub(crate) const HISTOGRAM_BINS: usize = 32;
 /// Minimum number of samples for counting modes. Chosen, not measured.
 pub(crate) const MIN_FOR_MODES: f64 = 20.0;
 
-/// Minimum number of samples for measuring the width of a cluster by their shortest fifth. With
-/// fewer, the shortest half is used.
+/// Minimum number of samples for measuring the width of a cluster by the shortest interval with a
+/// fifth of the samples. With fewer, the shortest interval with half of them is used.
 pub(crate) const MIN_FOR_FIFTH: f64 = 80.0;
 
 /// Maximum height of the valley next to a mode, as a share of the mode's height.
-pub(crate) const VALLEY: f64 = 0.8;
+pub(crate) const MAX_VALLEY: f64 = 0.8;
 
 /// Minimum depth of the valley next to a mode, in standard errors of the difference. An isolated
 /// cluster of seven samples reaches it. At least 97 of 100 samples of seven shapes with one mode
@@ -39,8 +39,9 @@ pub(crate) const MIN_FOR_HISTOGRAM: usize = 5;
 /// Maximum number of examples of a context.
 pub(crate) const MAX_EXAMPLES: usize = 20;
 
-/// Maximum number of trace-contexts that are all listed individually. Beyond it, only the ones with
-/// [`MIN_LISTED_STEPS`] steps are, and the rest is counted. Chosen, not measured.
+/// Maximum number of trace-contexts that are all listed individually. If there are more, only
+/// trace-contexts with at least [`MIN_LISTED_STEPS`] steps are listed, and the rest is counted.
+/// Chosen, not measured.
 pub(crate) const MAX_LISTED: usize = 100_000;
 
 /// Minimum number of steps of a listed trace-context if there are more than [`MAX_LISTED`].
@@ -58,18 +59,18 @@ pub(crate) const MIN_DEVIATION_EXPLAINED: f64 = 0.1;
 /// operation slow although they explain little of the standard deviation.
 pub(crate) const MIN_RANKS_EXPLAINED: f64 = 0.2;
 
-/// A kind of context is used if it explains this share of what the best one explains. The paper
-/// recommends the computationally cheaper kind if it gives an equal result (section 4.1).
-pub(crate) const NEARLY_AS_MUCH: f64 = 0.8;
+/// Minimum share that a kind of context must explain of what the best kind explains to be used. The
+/// paper recommends the computationally cheaper kind if it gives an equal result (section 4.1).
+pub(crate) const MIN_SHARE_OF_BEST: f64 = 0.8;
 
-/// Minimum ratio of the mean or median in slow contexts to that of the rest.
+/// Minimum ratio of the mean or median response time in slow contexts to that in the rest.
 pub(crate) const MIN_SLOWER: f64 = 1.2;
 
 /// Minimum expected number of calls in a slow context.
 pub(crate) const MIN_SLOW_CALLS: f64 = 8.0;
 
-/// Maximum share of an operation's calls that is a minority: the operation is "slow only when" they
-/// are made. With more it is "slower when". Chosen, not measured.
+/// Maximum share of an operation's calls that is called a minority: the operation is "slow only" in
+/// a minority of calls, and "slower" in more of them. Chosen, not measured.
 pub(crate) const MAX_MINORITY: f64 = 0.4;
 
 /// Maximum number of contexts that a sentence names.
@@ -79,7 +80,8 @@ pub(crate) const MAX_NAMED: usize = 3;
 /// Chosen, not measured.
 pub(crate) const INSTRUMENTATIONS_AT_ONCE: usize = 16;
 
-/// The unit of a distance of two distributions is at least this share of their mean median.
+/// Minimum unit in which the distance of two distributions is measured, as a share of their mean
+/// median.
 pub(crate) const MIN_SCALE: f64 = 0.02;
 
 /// Number of bisections of the bound of distances to find the one that leaves few enough leaves. 48
@@ -92,10 +94,10 @@ pub(crate) const MIN_CALLS: f64 = 30.0;
 
 /// Maximum distance of distributions that are merged: a quarter of an interquartile range. With 30
 /// response times a median is known to a sixth of an interquartile range.
-pub(crate) const SIMILAR: f64 = 0.25;
+pub(crate) const MAX_SIMILAR_DISTANCE: f64 = 0.25;
 
 /// Default for the bytes of response times in memory: ten million response times.
-pub(crate) const MEMORY: u64 = 256 << 20;
+pub(crate) const MEMORY_BYTES: u64 = 256 << 20;
 
 /// Minimum share of the difference between slow contexts and the rest for a resource to be named:
 /// with less it explains little. Chosen, not measured.

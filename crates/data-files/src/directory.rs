@@ -101,6 +101,8 @@ pub(crate) fn read_names(directory: &OwnedFd) -> io::Result<Vec<(OsString, FileK
     Ok(found)
 }
 
+/// Removes the file or the directory with its contents that the directory `above` has under `name`.
+/// `depth` is the number of directories above it that are being removed.
 fn remove_tree(above: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
     match kind_at(above, name)? {
         FileKind::Directory if depth < MAX_DEPTH => {

@@ -31,6 +31,7 @@ impl FileKind {
         }
     }
 
+    /// Kind for the type in a directory entry; `None` if the file system does not state it.
     pub(crate) fn from_entry_type(kind: FileType) -> Option<FileKind> {
         match kind {
             FileType::RegularFile => Some(FileKind::Regular),
@@ -64,10 +65,12 @@ pub struct LinkError {
 }
 
 impl LinkError {
+    /// Error of a file of another kind than requested.
     pub(crate) fn unexpected_kind(name: &std::ffi::OsStr, found: FileKind) -> io::Error {
         LinkError::to_io_error(name, Some(found))
     }
 
+    /// Error of a file with several hard links that was to be changed.
     pub(crate) fn multiple_links(name: &std::ffi::OsStr) -> io::Error {
         LinkError::to_io_error(name, None)
     }

@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 use crate::data_path::DataPath;
 
 /// Name of the locked file. Only its owner may open it, so no other user can hold the lock.
-const NAME: &str = ".lock";
+const LOCK_NAME: &str = ".lock";
 
 /// A lock of a directory, which is released when this struct is dropped and when the process is
 /// killed.
@@ -20,7 +20,8 @@ pub struct DirectoryLock {
     _file: File,
 }
 
-/// Tries to lock the directory. `Err` contains the id of the process that holds the lock, if known.
+/// Tries to lock the directory. If another process holds the lock, returns `Err` with its id, if
+/// known.
 ///
 /// # Errors
 /// If the file cannot be made.
@@ -57,7 +58,7 @@ impl DirectoryLock {
 /// Opens the lock file. If root makes it, it is given to the directory's owner, who could not lock
 /// it otherwise.
 fn open_lock_file(directory: &DataPath) -> io::Result<File> {
-    let file = directory.join(NAME).open_or_make(0o600)?;
+    let file = directory.join(LOCK_NAME).open_or_make(0o600)?;
     let owner = directory.metadata()?;
     if geteuid().is_root() && file.metadata()?.uid() != owner.uid() {
         fchown(&file, Some(owner.uid()), Some(owner.gid()))?;

@@ -12,7 +12,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use crate::data_path::DataPath;
 use crate::directory::read_names;
 use crate::file_kind::FileKind;
-use crate::path_walk::{COMMON, EntryLocation, kind_at};
+use crate::path_walk::{COMMON_FLAGS, EntryLocation, kind_at};
 use crate::tuning::NAME_BYTES;
 
 /// Separates a file's final name from the random part of its temporary name.
@@ -48,7 +48,7 @@ impl DataPath {
             return Err(Errno::ISDIR.into());
         }
         let unfinished = unfinished_name(&name);
-        let flags = COMMON | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let flags = COMMON_FLAGS | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = openat(&directory, &unfinished, flags, Mode::from_raw_mode(mode))?;
         // The lock shows other commands that the file is still being written. The lock is released
         // with the descriptor.
@@ -97,7 +97,7 @@ impl DataPath {
             // Some file systems do not support unnamed files.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
                 let name = unfinished_name(&OsString::from("temporary"));
-                let flags = COMMON | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+                let flags = COMMON_FLAGS | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
                 let file = openat(&directory, &name, flags, mode)?;
                 unlinkat(&directory, &name, AtFlags::empty())?;
                 Ok(file.into())
@@ -118,7 +118,7 @@ impl DataPath {
             if !is_ours || kind != FileKind::Regular {
                 continue;
             }
-            let flags = COMMON | OFlags::RDONLY | OFlags::NOFOLLOW;
+            let flags = COMMON_FLAGS | OFlags::RDONLY | OFlags::NOFOLLOW;
             if let Ok(file) = openat(&directory, &name, flags, Mode::empty())
                 && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
             {
@@ -179,6 +179,7 @@ impl Drop for NewFile {
     }
 }
 
+/// A temporary name for a file with the final name `name`, which no other program can guess.
 fn unfinished_name(name: &OsString) -> OsString {
     let mut drawn = [0; NAME_BYTES];
     // `getrandom` does not fail on any kernel that Rust's own programs run on. Whatever the random

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::data_path::DataPath;
 use crate::file_kind::{FileKind, LinkError};
-use crate::path_walk::{COMMON, EntryLocation};
+use crate::path_walk::{COMMON_FLAGS, EntryLocation};
 use crate::tuning::{LEASE_PAUSE, LEASE_TRIES};
 
 impl DataPath {
@@ -173,6 +173,7 @@ impl DataPath {
         File::from(self.open_directory()?).sync_all()
     }
 
+    /// Opens the path with these flags; an error if it is not a regular file.
     fn open_regular(&self, flags: OFlags, mode: Mode) -> io::Result<File> {
         let place = self.locate_entry()?;
         let file = File::from(open_with_retries(&place, flags | place.open_flags(), mode)?);
@@ -195,7 +196,7 @@ impl DataPath {
 /// Whether the file belongs to this process's user. Leases of other users are not waited for: there
 /// could be one on each of many files.
 fn is_own_file(place: &EntryLocation) -> bool {
-    let flags = COMMON | OFlags::PATH | OFlags::NOFOLLOW;
+    let flags = COMMON_FLAGS | OFlags::PATH | OFlags::NOFOLLOW;
     openat(&place.directory, &place.name, flags, Mode::empty())
         .and_then(rustix::fs::fstat)
         .is_ok_and(|about| about.st_uid == rustix::process::geteuid().as_raw())
@@ -212,7 +213,7 @@ fn open_with_retries(place: &EntryLocation, flags: OFlags, mode: Mode) -> io::Re
                 thread::sleep(LEASE_PAUSE);
             }
             opened => {
-                debug_assert!(flags.contains(COMMON));
+                debug_assert!(flags.contains(COMMON_FLAGS));
                 return opened.map_err(|error| place.describe_error(error));
             }
         }

@@ -13,7 +13,8 @@ use crate::data_path::DataPath;
 use crate::file_kind::{FileKind, LinkError};
 
 /// Flags of every descriptor opened here. `NONBLOCK` prevents waiting for FIFOs and leases.
-pub(crate) const COMMON: OFlags = OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+pub(crate) const COMMON_FLAGS: OFlags =
+    OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 /// An open directory, and a name in it.
 pub(crate) struct EntryLocation {
@@ -26,7 +27,7 @@ pub(crate) struct EntryLocation {
 impl EntryLocation {
     /// Flags for opening the name; a link is not followed if the name is not trusted.
     pub(crate) fn open_flags(&self) -> OFlags {
-        if self.is_trusted { COMMON } else { COMMON | OFlags::NOFOLLOW }
+        if self.is_trusted { COMMON_FLAGS } else { COMMON_FLAGS | OFlags::NOFOLLOW }
     }
 
     /// The error of opening the name, or a [`LinkError`] if the kind of the file caused it.
@@ -84,7 +85,7 @@ pub(crate) fn open_below(trusted: &Path, names: &[OsString]) -> io::Result<Owned
 
 /// Opens the subdirectory `name` of a directory. A link is an error.
 pub(crate) fn open_subdirectory(above: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
-    let flags = COMMON | OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let flags = COMMON_FLAGS | OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let opened = match openat(above, name, flags, Mode::empty()) {
         // The directory may be searched but not listed.
         Err(Errno::ACCESS) => openat(above, name, flags | OFlags::PATH, Mode::empty()),
@@ -98,8 +99,9 @@ pub(crate) fn open_subdirectory(above: &OwnedFd, name: &OsStr) -> io::Result<Own
     })
 }
 
+/// Opens a directory that the user named, including its links.
 fn open_trusted(path: &Path) -> io::Result<OwnedFd> {
-    let flags = COMMON | OFlags::RDONLY | OFlags::DIRECTORY;
+    let flags = COMMON_FLAGS | OFlags::RDONLY | OFlags::DIRECTORY;
     match openat(CWD, path, flags, Mode::empty()) {
         Err(Errno::ACCESS) => Ok(openat(CWD, path, flags | OFlags::PATH, Mode::empty())?),
         opened => Ok(opened?),
@@ -117,7 +119,7 @@ pub(crate) fn check_entry_name(name: &OsStr) -> io::Result<&OsStr> {
 
 /// Kind of the entry with this name in a directory.
 pub(crate) fn kind_at(directory: &OwnedFd, name: &OsStr) -> io::Result<FileKind> {
-    let flags = COMMON | OFlags::PATH | OFlags::NOFOLLOW;
+    let flags = COMMON_FLAGS | OFlags::PATH | OFlags::NOFOLLOW;
     let file = File::from(openat(directory, name, flags, Mode::empty())?);
     Ok(FileKind::from_file_type(file.metadata()?.file_type()))
 }

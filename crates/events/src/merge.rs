@@ -10,8 +10,8 @@ use out_of_core::NameInterner;
 use crate::event_batch::EventBatch;
 use crate::tuning::BATCH_EVENTS;
 
-/// Ranks that order events of equal time: ranges of a batch, each with its end and its rank. The
-/// lower rank comes first.
+/// Ranks that order events of equal time, for each range of a batch: the end of the range, and the
+/// rank of its events. The lower rank comes first.
 pub(crate) type EventRanks = Vec<(usize, u64)>;
 
 /// A stream of events in the order of their times and, within one time, of their ranks.

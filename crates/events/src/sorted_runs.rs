@@ -13,13 +13,16 @@ use crate::merge::{EventRanks, EventStream};
 pub(crate) struct BlockFile {
     directory: DataPath,
     file: File,
+    /// Number of bytes that were written.
     end: u64,
+    /// Buffer for an encoded block.
     bytes: Vec<u8>,
 }
 
-/// Sorted run: its blocks and the time of its last event.
+/// Sorted run: events in the order of time, in blocks of the file.
 #[derive(Debug)]
 pub(crate) struct SortedRun {
+    /// Time of the last event, in nanoseconds.
     pub(crate) last: i64,
     events: u64,
     blocks: Vec<RunBlock>,
@@ -67,7 +70,7 @@ impl BlockFile {
         Ok(())
     }
 
-    /// Returns the events of a run, from the first.
+    /// Returns a reader of the events of a run, from the first.
     ///
     /// # Errors
     /// When the file cannot be opened a second time.

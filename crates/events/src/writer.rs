@@ -27,9 +27,11 @@ pub struct EventWriter {
     table: TableWriter,
     /// Time of the last event of the table, and the ranks of its events.
     table_end: (i64, EventRanks),
+    /// Events that are neither in the table nor in a run yet, in any order.
     waiting: EventBatch,
     /// Size of the waiting events, in bytes, from which on some are written.
     limit: usize,
+    /// File of the runs, which have the events that came too late for the table.
     late: Option<BlockFile>,
     runs: Vec<SortedRun>,
     /// Rank of the events that are written next.
@@ -107,12 +109,12 @@ impl EventWriter {
             sources.push(MergeInput::Run(late.read_run(run)?));
         }
         let (mut merge, mut names) = (StreamMerger::new(sources), names.clone());
-        let mut whole = TableWriter::create(&self.path)?;
+        let mut merged = TableWriter::create(&self.path)?;
         let (mut piece, mut ranks) = (EventBatch::default(), EventRanks::new());
         while merge.read_next(&mut names, &mut piece, &mut ranks)? {
-            whole.write_batch(&piece, &initial_order(piece.len()), &names)?;
+            merged.write_batch(&piece, &initial_order(piece.len()), &names)?;
         }
-        whole.finish()?;
+        merged.finish()?;
         Ok(events)
     }
 
@@ -120,6 +122,7 @@ impl EventWriter {
         self.runs.iter().map(SortedRun::event_count).sum()
     }
 
+    /// Writes the earlier half of the waiting events if they exceed the limit.
     fn flush_if_full(&mut self, names: &NameInterner) -> Result<(), PathError> {
         if self.waiting.bytes() < self.limit {
             return Ok(());
@@ -155,13 +158,13 @@ impl EventWriter {
             self.table.write_batch(&self.waiting, places, names)?;
         }
         self.table_end.1.push((self.table.event_count() as usize, self.rank));
-        self.keep_late_events(late)?;
+        self.add_late_events(late)?;
         self.rank += 1;
         Ok(())
     }
 
     /// Appends late events to the run with the latest end before them, or to a new run.
-    fn keep_late_events(&mut self, late: &[usize]) -> Result<(), PathError> {
+    fn add_late_events(&mut self, late: &[usize]) -> Result<(), PathError> {
         let Some(first) = late.first() else { return Ok(()) };
         let mut file = match self.late.take() {
             Some(file) => file,
@@ -215,7 +218,12 @@ fn initial_order(events: usize) -> Vec<usize> {
 
 /// Inputs of the final merge.
 enum MergeInput {
-    Table { table: Box<TableReader>, ranks: EventRanks, at: usize },
+    /// The table, with the ranks of its events, and the number of events that were read.
+    Table {
+        table: Box<TableReader>,
+        ranks: EventRanks,
+        at: usize,
+    },
     Run(RunReader),
 }
 

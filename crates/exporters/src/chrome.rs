@@ -72,6 +72,7 @@ struct TraceEventWriter<'a, W> {
     /// The time of the first event, in nanoseconds since the Unix epoch; all times are relative to
     /// it.
     begin: Option<i64>,
+    /// For each node, whether its process has a name already.
     named: Vec<bool>,
 }
 
@@ -137,12 +138,12 @@ impl<W: Write> SpanWriter for TraceEventWriter<'_, W> {
                 let name = lanes::lane_name(span.side, lane.number);
                 self.write_event(&json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}))?;
             }
-            let said = self.operations.operation_of_call(span.call);
+            let operation = self.operations.operation_of_call(span.call);
             self.write_event(&json!({
                 "ph": "X", "pid": pid, "tid": tid, "ts": time(span.start),
                 "dur": to_microseconds(span.end.saturating_sub(span.start)),
-                "cat": "call", "name": call_name(span.call, parties, &said),
-                "args": span_arguments(span, parties, &said),
+                "cat": "call", "name": call_name(span.call, parties, &operation),
+                "args": span_arguments(span, parties, &operation),
             }))?;
             if let Some((from_pid, from_tid, above)) =
                 span.parent.and_then(|parent| drawn.get(&parent))
@@ -177,7 +178,11 @@ impl<W: Write> SpanWriter for TraceEventWriter<'_, W> {
     }
 }
 
-fn span_arguments(span: &ExportedSpan<'_>, parties: &[Party], said: &CallOperation<'_>) -> Value {
+fn span_arguments(
+    span: &ExportedSpan<'_>,
+    parties: &[Party],
+    operation: &CallOperation<'_>,
+) -> Value {
     let call = span.call;
     let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let all = json!({
@@ -189,10 +194,10 @@ fn span_arguments(span: &ExportedSpan<'_>, parties: &[Party], said: &CallOperati
         "request_bytes": call.request.map(|request| request.bytes),
         "response_bytes": call.response.map(|response| response.bytes),
         "protocol": call.protocol.name(),
-        "spoken": known(said.protocol()),
-        "statement": known(said.request.map_or("", |request| request.detail)),
-        "status": known(said.status()),
-        "error": said.is_error(span.side).then_some(true),
+        "spoken": known(operation.protocol()),
+        "statement": known(operation.request.map_or("", |request| request.detail)),
+        "status": known(operation.status()),
+        "error": operation.is_error(span.side).then_some(true),
     });
     match all {
         Value::Object(all) => all.into_iter().filter(|(_, value)| !value.is_null()).collect(),

@@ -103,13 +103,13 @@ pub(crate) enum GraphKind {
     Map,
 }
 
-/// Builds the exporter from the user's options. Two of the graphs show one pattern, the others show
-/// all.
+/// Builds the exporter from the user's options. Two of the graphs show one pattern, and the other
+/// two the whole system.
 fn build_exporter(given: &ArgMatches) -> Result<Box<dyn Exporter>, String> {
     let DotFlags { what, selection: SelectionFlags { only, limit } } = read_flags(given)?;
     let (graph, pattern) = (what.unwrap_or_default(), only.pattern);
-    let is_of_all = matches!(graph, GraphKind::Map | GraphKind::Delays);
-    match (is_of_all, pattern, limit) {
+    let shows_all_patterns = matches!(graph, GraphKind::Map | GraphKind::Delays);
+    match (shows_all_patterns, pattern, limit) {
         (true, Some(_), _) => Err(PATTERN_REFUSAL.to_owned()),
         (false, _, Some(_)) => Err(LIMIT_REFUSAL.to_owned()),
         _ => Ok(Box::new(DotExporter { graph, pattern, limit })),

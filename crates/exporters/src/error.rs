@@ -37,14 +37,14 @@ pub enum Error {
     #[error(transparent)]
     Send(#[from] SendError),
     /// A collector accepted the requests but rejected some of the spans.
-    #[error("{url}: of the spans sent, {spans} were rejected{said}; the others were accepted")]
+    #[error("{url}: of the spans sent, {spans} were rejected{reason}; the others were accepted")]
     Rejected {
         /// The address of the collector.
         url: String,
         /// The number of rejected spans.
         spans: i64,
         /// The text of the response after a colon; empty if there was none.
-        said: String,
+        reason: String,
     },
 }
 
@@ -80,14 +80,14 @@ pub enum SendError {
         tries: u32,
     },
     /// The collector refused the request permanently.
-    #[error("{url}: the collector answered {status}{said}; {hint}")]
+    #[error("{url}: the collector answered {status}{reason}; {hint}")]
     Refused {
         /// The address that the request was sent to.
         url: String,
         /// The status of the response.
         status: u16,
         /// The text of the response after a colon; empty if there was none.
-        said: String,
+        reason: String,
         /// A hint about what the user can do.
         hint: &'static str,
     },

@@ -12,7 +12,7 @@ use crate::error::Error;
 /// An exporter with its options. It has no other state: each call of [`Exporter::write_export`]
 /// writes a complete export.
 pub trait Exporter {
-    /// The results that must exist.
+    /// The stage whose results must exist.
     fn required_stage(&self) -> RequiredStage;
 
     /// Checks the options alone, so that wrong options are reported before any work is done.

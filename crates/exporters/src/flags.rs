@@ -8,14 +8,14 @@ use registry::values::one_of;
 
 use crate::tables::TableFormat;
 
-/// Why an export refuses a format.
+/// The message with which an export refuses a format.
 pub(crate) const FORMAT_REFUSAL: &str = "not a format for this export: tables have csv, json and \
      parquet, otlp has json and protobuf, and all others have a fixed format";
 
-/// Why an export refuses `--pattern`.
+/// The message with which an export refuses `--pattern`.
 pub(crate) const PATTERN_REFUSAL: &str = "--pattern is for traces and for exports of patterns";
 
-/// Why an export refuses `--limit`.
+/// The message with which an export refuses `--limit`.
 pub(crate) const LIMIT_REFUSAL: &str = "--limit is for exports of traces, patterns or edges";
 
 /// `--format FORMAT`: the format of tables and of OTLP.

@@ -79,7 +79,7 @@ fn write_diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<(
     }
     if !names.is_empty() {
         let instances = count_noun(pattern.count.max(0) as u64, "instance", "instances");
-        let said = format!(
+        let title = format!(
             "pattern #{}: {instances}, {} expected, mean {}, p99 {}",
             pattern.id,
             format_expected(pattern.expected),
@@ -88,7 +88,7 @@ fn write_diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<(
         );
         let last = names.len() - 1;
         let over = if last == 0 { "n0".to_owned() } else { format!("n0,n{last}") };
-        writeln!(out, "    Note over {over}: {}", escape_text(&said))?;
+        writeln!(out, "    Note over {over}: {}", escape_text(&title))?;
     }
     for index in order {
         let hop = &hops[index];

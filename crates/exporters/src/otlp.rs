@@ -140,7 +140,7 @@ impl Exporter for OtlpExporter {
             (Some(receiver), _) => {
                 let mut writer = OtlpWriter::new(receiver.connect()?, known);
                 let count = write_traces(source, self.traces, &mut writer)?;
-                writer.into_requests().all_were_wanted(&receiver.url)?;
+                writer.into_requests().check_all_accepted(&receiver.url)?;
                 count
             }
             (None, OtlpEncoding::Json) => {

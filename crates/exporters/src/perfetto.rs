@@ -24,8 +24,8 @@ use crate::traces::{
     write_traces,
 };
 use messages::{
-    Annotated, Data, DebugAnnotation, INCREMENTAL_STATE_CLEARED, NOT_MERGED, SEQUENCE, SLICE_BEGIN,
-    SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
+    Annotated, Data, DebugAnnotation, INCREMENTAL_STATE_CLEARED, NOT_MERGED, SEQUENCE_ID,
+    SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 
 /// The entry in the registry.
@@ -78,7 +78,9 @@ struct TrackWriter<'a, W> {
     out: W,
     operations: &'a OperationLookup,
     lanes: lanes::SpanLanes,
+    /// For each node, whether its track was described already.
     named: Vec<bool>,
+    /// Whether a packet was written.
     begun: bool,
 }
 
@@ -92,7 +94,7 @@ impl<'a, W: Write> TrackWriter<'a, W> {
     fn write_packet(&mut self, timestamp: Option<i64>, data: Data) -> Result<(), Error> {
         let packet = TracePacket {
             timestamp: timestamp.map(|time| time.max(0) as u64),
-            trusted_packet_sequence_id: Some(SEQUENCE),
+            trusted_packet_sequence_id: Some(SEQUENCE_ID),
             sequence_flags: (!std::mem::replace(&mut self.begun, true))
                 .then_some(INCREMENTAL_STATE_CLEARED),
             data: Some(data),
@@ -110,9 +112,9 @@ impl<'a, W: Write> TrackWriter<'a, W> {
         self.write_packet(None, Data::Track(track))
     }
 
-    /// The track of the lane that the span is in. A lane and its node are described when they are
-    /// first used.
-    fn track_of(&mut self, span: &ExportedSpan<'_>, parties: &[Party]) -> Result<u64, Error> {
+    /// The number of the track of the span's lane. The tracks of a lane and of its node are
+    /// described when they are first used.
+    fn track_of_span(&mut self, span: &ExportedSpan<'_>, parties: &[Party]) -> Result<u64, Error> {
         let place = span.party_index();
         // Tracks of nodes have the numbers below 2^32, tracks of lanes those above.
         let node = place as u64 + 1;
@@ -152,14 +154,14 @@ impl<W: Write> SpanWriter for TrackWriter<'_, W> {
             }
         }
         for span in spans {
-            let track = self.track_of(span, parties)?;
-            let said = self.operations.operation_of_call(span.call);
+            let track = self.track_of_span(span, parties)?;
+            let operation = self.operations.operation_of_call(span.call);
             let begin = TrackEvent {
-                debug_annotations: span_annotations(span, parties, &said),
+                debug_annotations: span_annotations(span, parties, &operation),
                 r#type: Some(SLICE_BEGIN),
                 track_uuid: Some(track),
                 categories: vec!["call".to_owned()],
-                name: Some(call_name(span.call, parties, &said)),
+                name: Some(call_name(span.call, parties, &operation)),
                 flow_ids: parts.remove(&span.id).unwrap_or_default(),
                 terminating_flow_ids: from(span).map(|_| span.id).into_iter().collect(),
             };
@@ -182,7 +184,7 @@ impl<W: Write> SpanWriter for TrackWriter<'_, W> {
 fn span_annotations(
     span: &ExportedSpan<'_>,
     parties: &[Party],
-    said: &CallOperation<'_>,
+    operation: &CallOperation<'_>,
 ) -> Vec<DebugAnnotation> {
     let call = span.call;
     let text = |text: &str| (!text.is_empty()).then(|| Annotated::Text(text.to_owned()));
@@ -199,10 +201,10 @@ fn span_annotations(
         ("request_bytes", integer(call.request.map(|request| request.bytes))),
         ("response_bytes", integer(call.response.map(|response| response.bytes))),
         ("protocol", Some(Annotated::Text(call.protocol.name().to_owned()))),
-        ("spoken", text(said.protocol())),
-        ("statement", text(said.request.map_or("", |request| request.detail))),
-        ("status", text(said.status())),
-        ("error", said.is_error(span.side).then_some(Annotated::Integer(1))),
+        ("spoken", text(operation.protocol())),
+        ("statement", text(operation.request.map_or("", |request| request.detail))),
+        ("status", text(operation.status())),
+        ("error", operation.is_error(span.side).then_some(Annotated::Integer(1))),
     ];
     let known = all.into_iter().filter(|(_, value)| value.is_some());
     known.map(|(name, value)| DebugAnnotation { name: Some(name.to_owned()), value }).collect()

@@ -14,8 +14,8 @@ pub(crate) const MAX_EDGES: usize = 200;
 /// accept.
 pub(crate) const SPANS_PER_REQUEST: usize = 1000;
 
-/// Number of times that a request is sent before sending fails.
-pub(crate) const TRIES: u32 = 6;
+/// Maximum number of times that a request is sent; then sending fails.
+pub(crate) const MAX_TRIES: u32 = 6;
 
 /// Time before a request is sent for the second time; each further wait is twice as long.
 pub(crate) const FIRST_WAIT: Duration = Duration::from_millis(500);

@@ -133,6 +133,7 @@ impl ServerConnection {
         }
     }
 
+    /// Writes as much of the answer as the socket takes.
     fn write_answer(&mut self) -> io::Result<StepOutcome> {
         let ConnectionState::Writing { head, body, gone } = &mut self.state else {
             return Ok(StepOutcome::Over);

@@ -16,8 +16,8 @@ use crate::answer::HttpAnswer;
 use crate::connection::{ServerConnection, StepOutcome};
 use crate::request::HttpRequest;
 use crate::tuning::{
-    HEAD_DEADLINE, MAX_ACCEPTED_AT_ONCE, MAX_ANSWERED, MAX_ANSWERED_OF_NETWORK, MAX_IDLE,
-    MAX_IDLE_OF_NETWORK, NO_DESCRIPTORS_PAUSE, THREADS, TICK,
+    ANSWER_THREADS, HEAD_DEADLINE, MAX_ACCEPTED_AT_ONCE, MAX_ANSWERED, MAX_ANSWERED_OF_NETWORK,
+    MAX_IDLE, MAX_IDLE_OF_NETWORK, NO_DESCRIPTORS_PAUSE, STOP_CHECK_INTERVAL,
 };
 use crate::waiting_connections::WaitingConnections;
 
@@ -42,7 +42,7 @@ pub(crate) fn serve_connections(
     let requests = &Mutex::new(requests);
     thread::scope(|scope| {
         let mut threads = 0;
-        for _ in 0..THREADS {
+        for _ in 0..ANSWER_THREADS {
             let answer_sender = answer_sender.clone();
             let work = move || answer_requests(requests, &answer_sender, &wake.1, reply);
             // If no more threads can be started, the existing ones serve.
@@ -115,7 +115,7 @@ impl ServedConnections {
             .chain(answered.map(|(number, connection)| (false, number, connection)))
             .collect();
         let ends = all.iter().map(|(_, _, connection)| connection.time_left(now));
-        let wait = ends.fold(TICK, Duration::min);
+        let wait = ends.fold(STOP_CHECK_INTERVAL, Duration::min);
         let wait =
             Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         let sockets = all

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::connection::{ServerConnection, StepOutcome};
-use super::tuning::{MAX_HEAD_BYTES, MAX_IDLE, THREADS};
+use super::tuning::{ANSWER_THREADS, MAX_HEAD_BYTES, MAX_IDLE};
 use super::*;
 
 /// Answers the one path that exists.
@@ -143,7 +143,7 @@ fn silent_clients_do_not_block_others_for_long() {
     // There are more of them than threads, so the next request is served after their deadline.
     with_server(Duration::from_millis(200), |address| {
         let silent: Vec<TcpStream> =
-            (0..THREADS + 2).map(|_| TcpStream::connect(address).unwrap()).collect();
+            (0..ANSWER_THREADS + 2).map(|_| TcpStream::connect(address).unwrap()).collect();
         let mut half = TcpStream::connect(address).unwrap();
         half.write_all(b"GET /metrics HT").unwrap();
         for stream in silent {
@@ -209,7 +209,7 @@ fn slow_clients_do_not_block_others() {
     // The deadline of the connections is later than the end of the test.
     serving_with(reply, Duration::from_secs(3600), |address| {
         // More than there are threads.
-        let slow: Vec<TcpStream> = (0..2 * THREADS)
+        let slow: Vec<TcpStream> = (0..2 * ANSWER_THREADS)
             .map(|_| {
                 let mut stream = TcpStream::connect(address).unwrap();
                 stream.write_all(b"GET /large HTTP/1.1\r\n\r\n").unwrap();

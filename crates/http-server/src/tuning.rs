@@ -18,7 +18,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
 pub(crate) const HEAD_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Number of threads that compute answers.
-pub(crate) const THREADS: usize = 8;
+pub(crate) const ANSWER_THREADS: usize = 8;
 
 /// Maximum number of connections that have no request yet or are answered: of all, and of one
 /// network. A further one evicts another. A browser opens at most six.
@@ -34,7 +34,7 @@ pub(crate) const MAX_ANSWERED_OF_NETWORK: usize = 32;
 pub(crate) const MAX_ACCEPTED_AT_ONCE: usize = 32;
 
 /// Interval at which the stop flag is read.
-pub(crate) const TICK: Duration = Duration::from_millis(100);
+pub(crate) const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Time until the next attempt to accept if no descriptors were left.
 pub(crate) const NO_DESCRIPTORS_PAUSE: Duration = Duration::from_millis(20);

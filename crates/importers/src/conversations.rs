@@ -34,7 +34,7 @@ pub(crate) enum ConversationScope {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ConversationEnd {
     pub(crate) node: NodeId,
-    /// Number that depends on the endpoint's name only; 0 if it is not known.
+    /// Hash of the endpoint, so that it depends on its name only; 0 if the endpoint is not known.
     name: u64,
     kind: PortKind,
 }
@@ -65,15 +65,17 @@ pub(crate) struct ConversationKey {
 struct EarliestTimes {
     /// Earliest time on the common clock of the table, in nanoseconds.
     common: i64,
-    /// Earliest times on the clocks of the two ends, in nanoseconds.
+    /// Earliest time on the sender's clock, in nanoseconds.
     sent: i64,
+    /// Earliest time on the receiver's clock, in nanoseconds.
     received: i64,
 }
 
 /// All conversations of an import.
 #[derive(Debug, Default)]
 pub(crate) struct Conversations {
-    places: FxHashMap<ConversationKey, u32>,
+    /// Index of each conversation in `earliest`.
+    indexes: FxHashMap<ConversationKey, u32>,
     /// For each conversation: the earliest times of each side's messages.
     earliest: Vec<[EarliestTimes; 2]>,
 }
@@ -81,7 +83,7 @@ pub(crate) struct Conversations {
 /// Inferred facts of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConversationOutcome {
-    /// The side that connected.
+    /// The side that connected, as an index of the key's sides.
     pub(crate) connecting: usize,
     /// Number of the conversation among all conversations, in an order that does not depend on the
     /// order of the rows.
@@ -158,9 +160,9 @@ impl Conversations {
     }
 
     /// Index of the conversation with a key, which is added if it is new.
-    pub(crate) fn place_of_key(&mut self, key: ConversationKey) -> u32 {
+    pub(crate) fn index_of_key(&mut self, key: ConversationKey) -> u32 {
         let next = self.earliest.len() as u32;
-        let place = *self.places.entry(key).or_insert(next);
+        let place = *self.indexes.entry(key).or_insert(next);
         if place == next {
             self.earliest.push([EarliestTimes::NONE; 2]);
         }
@@ -168,8 +170,8 @@ impl Conversations {
     }
 
     /// Index of a known conversation.
-    pub(crate) fn find_place(&self, key: &ConversationKey) -> Option<u32> {
-        self.places.get(key).copied()
+    pub(crate) fn find_index(&self, key: &ConversationKey) -> Option<u32> {
+        self.indexes.get(key).copied()
     }
 
     /// Adds the times of a message of a conversation, sent by `side`.
@@ -188,10 +190,10 @@ impl Conversations {
     /// the rows.
     pub(crate) fn infer_outcomes(&self, ranks: &[NodeId]) -> Vec<ConversationOutcome> {
         let rank = |node: NodeId| ranks.get(node.index()).copied().unwrap_or(node);
-        let meetings = EndpointMeetings::from_keys(self.places.keys());
+        let meetings = EndpointMeetings::from_keys(self.indexes.keys());
         let mut outcomes = vec![ConversationOutcome::default(); self.len()];
         let mut order: Vec<_> = Vec::with_capacity(self.len());
-        for (key, place) in &self.places {
+        for (key, place) in &self.indexes {
             let earliest = self.earliest.get(*place as usize).unwrap_or(&[EarliestTimes::NONE; 2]);
             let ranked = key.sides.map(|side| ConversationEnd { node: rank(side.node), ..side });
             let connecting = match key.scope {
@@ -219,9 +221,9 @@ impl Conversations {
 
 /// How often endpoints occur in conversations.
 struct EndpointMeetings {
-    /// Of an endpoint with all endpoints of another node: the maximum over the nodes.
+    /// Number of conversations of an endpoint with one other node: the maximum over the nodes.
     with_a_node: FxHashMap<ConversationEnd, u32>,
-    /// Of an endpoint with any other.
+    /// Number of all conversations of an endpoint.
     with_any: FxHashMap<ConversationEnd, u32>,
 }
 
@@ -245,7 +247,8 @@ impl EndpointMeetings {
         EndpointMeetings { with_a_node, with_any }
     }
 
-    /// The side with a different endpoint each time, if that can be determined.
+    /// Determines the side that connected: its endpoint is in one conversation only, and the other
+    /// endpoint recurs; otherwise the port that is more likely a client's. `None` if neither holds.
     fn connecting_side(&self, key: &ConversationKey) -> Option<usize> {
         if !key.has_endpoints() {
             return None;
@@ -265,6 +268,7 @@ impl EndpointMeetings {
         }
     }
 
+    /// Determines the connecting side by the numbers of all conversations of the two endpoints.
     fn side_by_counts(&self, key: &ConversationKey) -> Option<usize> {
         let count = key.sides.map(|side| self.with_any.get(&side).is_some_and(|count| *count > 1));
         match count {
@@ -275,7 +279,8 @@ impl EndpointMeetings {
     }
 }
 
-/// The side that sent first, by a clock that has both directions if there is one.
+/// Determines the side that sent first, by a clock that timed both directions if there is one;
+/// `None` if the times are equal.
 fn first_sending_side(earliest: &[EarliestTimes; 2]) -> Option<usize> {
     let [one, other] = earliest;
     let both = |first: i64, second: i64| {

@@ -26,7 +26,9 @@ pub(crate) type ConversationDirection = (ConversationKey, u8);
 /// Messages of each connection and direction by file.
 #[derive(Debug, Default)]
 pub(crate) struct DirectionRuns {
+    /// For each connection and direction: the files with messages of it.
     runs: FxHashMap<ConversationDirection, Vec<(u32, DirectionRun)>>,
+    /// Number of all runs.
     count: usize,
 }
 
@@ -35,8 +37,10 @@ pub(crate) struct DirectionRuns {
 struct DirectionRun {
     /// Sum of all times, in nanoseconds.
     times: i128,
+    /// Earliest and latest time, in nanoseconds.
     first: i64,
     last: i64,
+    /// Number of messages.
     messages: u64,
     /// Hash of the sizes, independent of their order.
     content: u64,
@@ -79,7 +83,7 @@ impl DirectionRuns {
     /// Adds a message of a file to its direction's messages.
     pub(crate) fn add_message(
         &mut self,
-        way: ConversationDirection,
+        direction: ConversationDirection,
         file: u32,
         message: &Message,
         call_id: Option<&str>,
@@ -93,11 +97,11 @@ impl DirectionRuns {
             message_trace::mix_bits(hasher.finish() | 1)
         });
         let new = DirectionRun { times, first: time, last: time, messages: 1, content, calls };
-        let of_way = self.runs.entry(way).or_default();
-        match of_way.iter_mut().find(|(known, _)| *known == file) {
+        let file_runs = self.runs.entry(direction).or_default();
+        match file_runs.iter_mut().find(|(known, _)| *known == file) {
             Some((_, run)) => run.add_run(&new),
             None => {
-                of_way.push((file, new));
+                file_runs.push((file, new));
                 self.count += 1;
             }
         }
@@ -113,10 +117,10 @@ impl DirectionRuns {
         // For two files: the number of equal messages, and of messages on connections that both
         // have.
         let mut pairs: FxHashMap<[u32; 2], [u64; 2]> = FxHashMap::default();
-        let several = || self.runs.iter().filter(|(_, of_way)| of_way.len() > 1);
-        for (_, of_way) in several() {
-            for (place, (one, run)) in of_way.iter().enumerate() {
-                for (other, other_run) in &of_way[place + 1..] {
+        let several = || self.runs.iter().filter(|(_, file_runs)| file_runs.len() > 1);
+        for (_, file_runs) in several() {
+            for (place, (one, run)) in file_runs.iter().enumerate() {
+                for (other, other_run) in &file_runs[place + 1..] {
                     let both = pairs.entry([*one.min(other), *one.max(other)]).or_default();
                     let messages = run.messages.min(other_run.messages);
                     both[0] += if run.is_copy_of(other_run) { messages } else { 0 };
@@ -130,25 +134,25 @@ impl DirectionRuns {
         };
         // The messages of one file are kept for both requests and responses, as call ids may be
         // specific to the file; the numbers of messages decide which file.
-        let whole = self.sum_by_file();
-        for (way, of_way) in several() {
-            let mut of_way = of_way.clone();
-            of_way.sort_by_key(|(file, _)| (whole.get(file), *file));
+        let totals = self.sum_by_file();
+        for (direction, file_runs) in several() {
+            let mut file_runs = file_runs.clone();
+            file_runs.sort_by_key(|(file, _)| (totals.get(file), *file));
             let mut kept: Vec<(u32, DirectionRun)> = Vec::new();
-            for (file, run) in of_way {
+            for (file, run) in file_runs {
                 let is_copy = |(other, of): &&(u32, DirectionRun)| {
                     are_copies(*other, file) && run.is_copy_of(of)
                 };
                 match kept.iter().find(is_copy) {
-                    Some((_, of)) if !way.0.has_endpoints() && !run.has_calls_of(of) => {
+                    Some((_, of)) if !direction.0.has_endpoints() && !run.has_calls_of(of) => {
                         copies.ambiguous += run.messages;
                         kept.push((file, run));
                     }
                     Some((original, _)) => {
                         copies.messages += run.messages;
-                        let of_way = copies.left_out.entry(*way).or_default();
-                        of_way.0.insert(file);
-                        of_way.1 = *original;
+                        let left_out = copies.left_out.entry(*direction).or_default();
+                        left_out.0.insert(file);
+                        left_out.1 = *original;
                     }
                     None => kept.push((file, run)),
                 }
@@ -161,11 +165,11 @@ impl DirectionRuns {
 impl DirectionRuns {
     /// Sums the messages of each file.
     fn sum_by_file(&self) -> FxHashMap<u32, DirectionRun> {
-        let mut whole: FxHashMap<u32, DirectionRun> = FxHashMap::default();
+        let mut totals: FxHashMap<u32, DirectionRun> = FxHashMap::default();
         for (file, run) in self.runs.values().flatten() {
-            whole.entry(*file).and_modify(|all| all.add_run(run)).or_insert(*run);
+            totals.entry(*file).and_modify(|all| all.add_run(run)).or_insert(*run);
         }
-        whole
+        totals
     }
 }
 
@@ -209,10 +213,10 @@ impl FileCopies {
         self.left_out.is_empty()
     }
 
-    /// Whether a message of that connection, direction and file is left out; otherwise whether it
-    /// is the kept one of several.
-    pub(crate) fn is_left_out(&self, way: &ConversationDirection, file: u32) -> Option<bool> {
-        let (left_out, kept) = self.left_out.get(way)?;
+    /// Whether the messages of that connection, direction and file are left out (`Some(true)`), or
+    /// are kept in place of copies in other files (`Some(false)`); `None` if they have no copies.
+    pub(crate) fn is_left_out(&self, direction: &ConversationDirection, file: u32) -> Option<bool> {
+        let (left_out, kept) = self.left_out.get(direction)?;
         match left_out.contains(&file) {
             true => Some(true),
             false => (*kept == file).then_some(false),

@@ -15,11 +15,11 @@ pub(crate) fn input_of(bytes: &[u8]) -> Result<ImportInput<'_>, Error> {
     ImportInput::from_reader(file, Cursor::new(bytes)).map_err(|error| Error::from_io(file, error))
 }
 
-/// Runs an importer that makes at most `most` messages of a row, and at least one of a row that it
-/// does not skip.
+/// Runs an importer that makes at most `max_per_row` messages of a row, and at least one of a row
+/// that it does not skip.
 pub(crate) fn run_import<'a>(
     bytes: &'a [u8],
-    most: u64,
+    max_per_row: u64,
     import: impl FnOnce(ImportInput<'a>, &mut MessageTarget, &mut ImportSummary) -> Result<(), Error>,
 ) {
     let (mut target, mut summary) = (MessageTarget::without_output(), ImportSummary::default());
@@ -27,7 +27,7 @@ pub(crate) fn run_import<'a>(
     match import(input, &mut target, &mut summary) {
         Ok(()) => {
             let (made, skipped) = (target.message_count(), summary.skipped.total());
-            assert!(made <= most * summary.read, "{made} messages of {} rows", summary.read);
+            assert!(made <= max_per_row * summary.read, "{made} messages of {} rows", summary.read);
             assert!(
                 made + skipped >= summary.read,
                 "{} rows, {made} messages, {skipped} skipped",

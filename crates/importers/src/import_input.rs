@@ -13,6 +13,7 @@ use message_trace::Progress;
 use crate::error::Error;
 use crate::tuning::{MAX_UNPACKED_BYTES, MAX_UNPACKED_TIMES, MAX_XZ_MEMORY_KIB, READ_BUFFER_BYTES};
 
+/// First bytes of compressed files.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];

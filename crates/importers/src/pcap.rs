@@ -57,7 +57,8 @@ pub struct PacketImporter {
 }
 
 /// Error text for captures without usable traffic.
-const NONE: &str = "there is no TCP connection with data and no UDP datagram between hosts over IP";
+const NO_TRAFFIC: &str =
+    "there is no TCP connection with data and no UDP datagram between hosts over IP";
 
 impl Importer for PacketImporter {
     fn input_nouns(&self) -> [&'static str; 2] {
@@ -90,7 +91,7 @@ impl Importer for PacketImporter {
             translation::compare_samples(&indexes),
             &self.addresses,
         );
-        let counts: Vec<SnifferCounts> = indexes.into_iter().map(|survey| survey.counts).collect();
+        let counts: Vec<SnifferCounts> = indexes.into_iter().map(|index| index.counts).collect();
 
         progress.begin_step("assembling packets", summary.bytes);
         let mut earlier = BTreeSet::new();
@@ -108,7 +109,7 @@ impl Importer for PacketImporter {
             .collect();
         summarize_second_pass(&captured, &replayed, &plan, &mut summary);
         if summary.made == 0 {
-            return Err(nothing_imported(&all_files(&sniffers), NONE, &summary));
+            return Err(nothing_imported(&all_files(&sniffers), NO_TRAFFIC, &summary));
         }
         for logs in replayed.iter().map(|replayed| &replayed.logs) {
             logs.iter().for_each(|log| summary.replaced |= earlier.remove(log));
@@ -125,8 +126,8 @@ impl Importer for PacketImporter {
 
 impl PacketImporter {
     /// Groups the files by sniffer: sniffers by their names, and the files of each by their paths.
-    /// Of sniffers that saw equally much of a host, the first times it, which must not depend on
-    /// the order in which the user names the files.
+    /// If several sniffers saw equally much of a host, the first one's clock times its packets, so
+    /// the order must not depend on the order in which the user names the files.
     pub fn group_by_sniffer(&self, files: &[PathBuf]) -> Vec<Sniffer> {
         let mut sniffers: Vec<Sniffer> = Vec::new();
         let mut add = |name: &str, file: &Path| {
@@ -135,7 +136,7 @@ impl PacketImporter {
                 None => sniffers.push(Sniffer {
                     name: name.to_owned(),
                     files: vec![file.to_owned()],
-                    held: None,
+                    bytes: None,
                 }),
             };
         };
@@ -157,7 +158,7 @@ impl PacketImporter {
 fn import_dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let file = PathBuf::from("input");
     let sniffers =
-        [Sniffer { name: "input".into(), files: vec![file], held: Some(bytes.to_vec()) }];
+        [Sniffer { name: "input".into(), files: vec![file], bytes: Some(bytes.to_vec()) }];
     let indexes =
         for_each_sniffer(&sniffers, |_, sniffer| index_pass::index(sniffer, MAX_SAMPLES, &()))?;
     let mut summary = ImportSummary::default();
@@ -200,8 +201,8 @@ fn sum_sizes(sniffers: &[Sniffer]) -> Result<ImportSummary, Error> {
 
 /// Adds the counts of the first pass to the summary.
 fn summarize_first_pass(indexes: &[SnifferIndex], summary: &mut ImportSummary) {
-    for survey in indexes {
-        let counts = &survey.counts;
+    for index in indexes {
+        let counts = &index.counts;
         summary.read += counts.frames;
         for (cause, count) in &counts.skipped.causes {
             *summary.skipped.causes.entry(cause).or_default() += count;

@@ -20,8 +20,11 @@ use crate::tuning::MAX_COPIED_MESSAGES;
 pub(crate) struct UnresolvedDirection(i8);
 
 impl UnresolvedDirection {
+    /// Bit: the sender is the second side of its conversation.
     const SECOND_SIDE: i8 = 1;
+    /// Bit: the direction is unresolved.
     const DIRECTION: i8 = 2;
+    /// Bit: the flow is unresolved.
     const FLOW: i8 = 4;
 
     /// A message with direction and flow from the table.
@@ -43,8 +46,8 @@ impl UnresolvedDirection {
         UnresolvedDirection(direction | UnresolvedDirection::FLOW)
     }
 
-    /// A message from `side` of a conversation, with known flow.
-    pub(crate) fn from_side(side: usize) -> UnresolvedDirection {
+    /// A message from `side` of a conversation, with known flow and unresolved direction.
+    pub(crate) fn with_known_flow(side: usize) -> UnresolvedDirection {
         UnresolvedDirection(
             side as i8 & UnresolvedDirection::SECOND_SIDE | UnresolvedDirection::DIRECTION,
         )
@@ -66,11 +69,13 @@ pub(crate) struct RowResolver<'a> {
     pub(crate) copies: FileCopies,
     /// Number of the first row of each file.
     pub(crate) files: &'a [u64],
-    /// Number of each node.
+    /// Final number of each node, by its provisional number.
     pub(crate) nodes: Vec<NodeId>,
-    /// Number of each thread without a numeric id: of -1, of -2, and so on.
+    /// Final number of each thread without a numeric id, by its provisional number: -1, -2, and so
+    /// on.
     pub(crate) threads: Vec<i32>,
     pub(crate) conversations: &'a Conversations,
+    /// Inferred facts of each conversation, by its index.
     pub(crate) outcomes: Vec<ConversationOutcome>,
     /// Number of the first flow that the table does not name.
     pub(crate) first_flow: FlowId,
@@ -117,7 +122,8 @@ impl RowResolver<'_> {
         writer.finish()
     }
 
-    /// Whether the row with this number is a copy that is left out, as [`FileCopies`] decides.
+    /// Whether the row with this number is a copy that is left out, as
+    /// [`FileCopies::is_left_out`] decides.
     fn is_left_out(
         &self,
         message: &Message,
@@ -143,7 +149,7 @@ impl RowResolver<'_> {
         }
         // Messages of each direction and file in the order of time, the kept ones first.
         let mut all = Vec::new();
-        let mut ways = FxHashMap::default();
+        let mut directions = FxHashMap::default();
         let mut number = 0;
         for batch in table::read_batches(from)? {
             let rows = MessageTrace::from_batch(from.as_path(), &batch?, self.nodes.len())?;
@@ -151,18 +157,19 @@ impl RowResolver<'_> {
                 let endpoints = [message.src_endpoint, message.dst_endpoint];
                 let endpoints = endpoints.map(|id| rows.endpoint(id));
                 if let Some(is_left_out) = self.is_left_out(&message, endpoints, number) {
-                    let next = ways.len() as u32;
-                    let way = *ways.entry(direction_between(&message, endpoints)).or_insert(next);
+                    let next = directions.len() as u32;
+                    let direction =
+                        *directions.entry(direction_between(&message, endpoints)).or_insert(next);
                     let file = (is_left_out, self.file_of(number));
-                    let place = (way, file, time_of(&message), message.bytes, number);
+                    let place = (direction, file, time_of(&message), message.bytes, number);
                     all.push((place, ImportedTimes::from_message(&message)));
                 }
                 number += 1;
             }
         }
         all.sort_unstable();
-        for of_way in all.chunk_by(|(one, _), (other, _)| one.0 == other.0) {
-            let mut of_files = of_way.chunk_by(|(one, _), (other, _)| one.1 == other.1);
+        for of_direction in all.chunk_by(|(one, _), (other, _)| one.0 == other.0) {
+            let mut of_files = of_direction.chunk_by(|(one, _), (other, _)| one.1 == other.1);
             let Some(kept) = of_files.next() else { continue };
             for copies in of_files {
                 for (((.., number), _), (_, other)) in kept.iter().zip(copies) {
@@ -173,17 +180,18 @@ impl RowResolver<'_> {
         Ok(times)
     }
 
+    /// Sets the flow, direction, nodes and threads of a message to their final values.
     fn resolve_message(&self, message: &mut Message, endpoints: [Option<&Endpoint>; 2]) {
-        let open = UnresolvedDirection(message.direction);
-        let side = usize::from(open.has_bit(UnresolvedDirection::SECOND_SIDE));
-        let place = if open.has_bit(UnresolvedDirection::FLOW) {
+        let unresolved = UnresolvedDirection(message.direction);
+        let side = usize::from(unresolved.has_bit(UnresolvedDirection::SECOND_SIDE));
+        let place = if unresolved.has_bit(UnresolvedDirection::FLOW) {
             u32::try_from(message.flow.number()).ok()
-        } else if open.has_bit(UnresolvedDirection::DIRECTION) {
+        } else if unresolved.has_bit(UnresolvedDirection::DIRECTION) {
             let nothing = Endpoint::Other(String::new());
             let of =
                 |node, at: usize| ConversationEnd::new(node, endpoints[at].unwrap_or(&nothing));
             let (from, to) = (of(message.src, 0), of(message.dst, 1));
-            self.conversations.find_place(
+            self.conversations.find_index(
                 &ConversationKey::from_ends(ConversationScope::Flow(message.flow), from, to).0,
             )
         } else {
@@ -191,10 +199,10 @@ impl RowResolver<'_> {
         };
         let outcome = place.and_then(|place| self.outcomes.get(place as usize));
         let outcome = outcome.copied().unwrap_or_default();
-        if open.has_bit(UnresolvedDirection::FLOW) {
+        if unresolved.has_bit(UnresolvedDirection::FLOW) {
             message.flow = self.first_flow.advanced_by(i64::from(outcome.number));
         }
-        let is_connecting = match open.has_bit(UnresolvedDirection::DIRECTION) {
+        let is_connecting = match unresolved.has_bit(UnresolvedDirection::DIRECTION) {
             true => side == outcome.connecting,
             false => side == 0,
         };

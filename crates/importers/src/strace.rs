@@ -290,14 +290,14 @@ impl StraceImport {
             // The file's first thread has not ended but begins, whichever threads other files have.
             if is_first { first } else { self.tasks.only_thread(first) }
         });
-        let held = || DeferredLine {
+        let deferred = || DeferredLine {
             text: text.to_vec(),
             file: placed.file,
             number: placed.number,
             time: line.time,
             next: placed.next_time(),
         };
-        if self.tasks.defer_line(&mut self.world, thread, &line, held) {
+        if self.tasks.defer_line(&mut self.world, thread, &line, deferred) {
             return;
         }
         if self.tasks.add_line(&mut self.world, thread, &line, placed).is_none() {
@@ -318,13 +318,13 @@ impl StraceImport {
 
     /// Processes lines that were deferred until their process was known.
     fn replay_deferred(&mut self, files: &[PathBuf]) {
-        for held in std::mem::take(&mut self.tasks.released) {
-            let Ok(mut line) = line::parse_line(&held.text) else { continue };
+        for deferred in std::mem::take(&mut self.tasks.released) {
+            let Ok(mut line) = line::parse_line(&deferred.text) else { continue };
             let Some(thread) = line.thread else { continue };
-            line.time = held.time;
-            if self.tasks.add_line(&mut self.world, thread, &line, &held).is_none() {
-                let file = files.get(held.file).map_or(Path::new(""), PathBuf::as_path);
-                self.world.imported.add_unparsed(file, held.number, &held.text);
+            line.time = deferred.time;
+            if self.tasks.add_line(&mut self.world, thread, &line, &deferred).is_none() {
+                let file = files.get(deferred.file).map_or(Path::new(""), PathBuf::as_path);
+                self.world.imported.add_unparsed(file, deferred.number, &deferred.text);
             }
         }
     }

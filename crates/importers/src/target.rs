@@ -28,7 +28,7 @@ use crate::unfinished::{UnfinishedImport, nothing_imported};
 /// leaves no files.
 pub(crate) struct MessageTarget {
     /// Writer of the messages, and the directory. `None` to only count them.
-    place: Option<(MessageWriter, UnfinishedImport)>,
+    output: Option<(MessageWriter, UnfinishedImport)>,
     messages: u64,
     nodes: NodeList,
     /// Nodes by command and host.
@@ -51,29 +51,29 @@ pub(crate) struct MessageTarget {
 pub(crate) enum ConnectionHint {
     /// A call between both nodes, in which the sender connected or accepted, according to the
     /// direction.
-    OfCalls(i8),
+    Call(i8),
     /// Flow and direction, as far as the table has them.
-    Of(Option<FlowId>, Option<i8>),
+    FlowAndDirection(Option<FlowId>, Option<i8>),
 }
 
 const MESSAGES: &str = "messages.parquet";
 /// File for messages before row resolution.
-const UNSETTLED: &str = "unsettled.parquet";
+const UNRESOLVED_MESSAGES: &str = "unsettled.parquet";
 
 impl MessageTarget {
     /// Begins the import `name` in `data`.
     pub(crate) fn create(data: &DataDir, name: &str) -> Result<MessageTarget, Error> {
         let unfinished = UnfinishedImport::create(data, name)?;
-        let writer = MessageWriter::create(unfinished.path().join(UNSETTLED))?;
+        let writer = MessageWriter::create(unfinished.path().join(UNRESOLVED_MESSAGES))?;
         let mut target = MessageTarget::without_output();
-        target.place = Some((writer, unfinished));
+        target.output = Some((writer, unfinished));
         Ok(target)
     }
 
     /// Creates a target that writes nothing.
     pub(crate) fn without_output() -> MessageTarget {
         MessageTarget {
-            place: None,
+            output: None,
             messages: 0,
             nodes: NodeList::default(),
             names: FxHashMap::default(),
@@ -139,12 +139,12 @@ impl MessageTarget {
 
     /// Number of an endpoint, valid for the next message only.
     pub(crate) fn endpoint_number(&mut self, endpoint: &Endpoint) -> EndpointId {
-        self.place.as_mut().map(|(writer, _)| writer.intern(endpoint)).unwrap_or_default()
+        self.output.as_mut().map(|(writer, _)| writer.intern(endpoint)).unwrap_or_default()
     }
 
     /// Number of an unknown endpoint, valid for the next message only.
     pub(crate) fn unknown_endpoint(&mut self) -> EndpointId {
-        self.place.as_mut().map(|(writer, _)| writer.unnamed_endpoint()).unwrap_or_default()
+        self.output.as_mut().map(|(writer, _)| writer.unnamed_endpoint()).unwrap_or_default()
     }
 
     /// Writes a message with these endpoints. If `connection` lacks the flow or direction, it is
@@ -186,41 +186,41 @@ impl MessageTarget {
             ConversationEnd::new(message.dst, endpoints[1]),
         ];
         let between = ConversationScope::Between(message.protocol);
-        let open = match connection {
-            ConnectionHint::Of(Some(flow), Some(direction)) => {
+        let unresolved = match connection {
+            ConnectionHint::FlowAndDirection(Some(flow), Some(direction)) => {
                 message.flow = flow;
                 UnresolvedDirection::resolved(direction)
             }
-            ConnectionHint::OfCalls(direction) => {
+            ConnectionHint::Call(direction) => {
                 let [from, to] = if direction == 0 { sides } else { [sides[1], sides[0]] };
                 let (key, _) = ConversationKey::from_ends(ConversationScope::Calls, from, to);
                 let side = usize::from(direction != 0);
                 message.flow = self.add_to_conversation(file, key, side, &message)?;
                 UnresolvedDirection::unresolved_flow(direction)
             }
-            ConnectionHint::Of(None, Some(direction)) => {
+            ConnectionHint::FlowAndDirection(None, Some(direction)) => {
                 let (key, side) = ConversationKey::from_ends(between, sides[0], sides[1]);
                 message.flow = self.add_to_conversation(file, key, side, &message)?;
                 UnresolvedDirection::unresolved_flow(direction)
             }
-            ConnectionHint::Of(None, None) => {
+            ConnectionHint::FlowAndDirection(None, None) => {
                 let (key, side) = ConversationKey::from_ends(between, sides[0], sides[1]);
                 message.flow = self.add_to_conversation(file, key, side, &message)?;
                 UnresolvedDirection::unresolved_flow_and_direction(side)
             }
-            ConnectionHint::Of(Some(flow), None) => {
+            ConnectionHint::FlowAndDirection(Some(flow), None) => {
                 let (key, side) =
                     ConversationKey::from_ends(ConversationScope::Flow(flow), sides[0], sides[1]);
                 self.add_to_conversation(file, key, side, &message)?;
                 message.flow = flow;
-                UnresolvedDirection::from_side(side)
+                UnresolvedDirection::with_known_flow(side)
             }
         };
-        if let ConnectionHint::Of(Some(flow), _) = connection {
+        if let ConnectionHint::FlowAndDirection(Some(flow), _) = connection {
             self.next_flow = self.next_flow.max(flow.advanced_by(1));
         }
-        message.direction = open.to_code();
-        match &mut self.place {
+        message.direction = unresolved.to_code();
+        match &mut self.output {
             Some((writer, _)) => Ok(writer.push(&message, call_id)?),
             None => Ok(()),
         }
@@ -234,7 +234,7 @@ impl MessageTarget {
         side: usize,
         message: &Message,
     ) -> Result<FlowId, Error> {
-        let place = self.conversations.place_of_key(key);
+        let place = self.conversations.index_of_key(key);
         if self.conversations.len() > MAX_CONVERSATIONS {
             let why = format!(
                 "it has more than {MAX_CONVERSATIONS} connections; give 'flow' and 'direction' of \
@@ -266,27 +266,27 @@ impl MessageTarget {
                 summary,
             ));
         }
-        let Some((writer, unfinished)) = self.place.take() else { return Ok(()) };
+        let Some((writer, unfinished)) = self.output.take() else { return Ok(()) };
         writer.finish()?;
-        let settled = self.row_resolver();
-        let copied = settled.copies.messages;
+        let resolver = self.row_resolver();
+        let copied = resolver.copies.messages;
         if copied > 0 {
             summary.made -= copied;
             let note = format!("duplicate messages in several files, which count once: {copied}");
             summary.notes.push(note);
         }
-        let doubtful = settled.copies.ambiguous;
+        let doubtful = resolver.copies.ambiguous;
         if doubtful > 0 {
             summary.notes.push(format!(
                 "possible duplicates in another file, which count twice: {doubtful}; import one \
                  file of each kind, or tables with endpoints or call ids"
             ));
         }
-        let [from, to] = [UNSETTLED, MESSAGES].map(|name| unfinished.path().join(name));
-        if settled.is_as_written() {
+        let [from, to] = [UNRESOLVED_MESSAGES, MESSAGES].map(|name| unfinished.path().join(name));
+        if resolver.is_as_written() {
             from.rename_to(&to).map_err(|error| Error::from_io(&to, error))?;
         } else {
-            settled.write_resolved(&from, &to)?;
+            resolver.write_resolved(&from, &to)?;
             from.remove_file().map_err(|error| Error::from_io(&from, error))?;
         }
         let ranks = self.rank_nodes();
@@ -320,7 +320,7 @@ impl MessageTarget {
         }
     }
 
-    /// Final number of each node: nodes from a table of nodes keep their numbers, and the others
+    /// Final number of each node: nodes from a table of nodes keep their numbers, and other nodes
     /// follow by the time of their first message, and by name.
     fn rank_nodes(&self) -> Vec<NodeId> {
         let never = (i64::MAX, true);

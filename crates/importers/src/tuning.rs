@@ -16,7 +16,7 @@ pub(crate) const MAX_UNPACKED_BYTES: u64 = 256 << 20;
 pub(crate) const SKIPPED_SHOWN: usize = 20;
 /// Number of skipped inputs that are shown with their place in the error of an import without any
 /// result.
-pub(crate) const SKIPS_OF_NOTHING: usize = 5;
+pub(crate) const MAX_SKIPS_IN_ERROR: usize = 5;
 /// Maximum number of different nodes and of threads. More are a mistake: columns that were mixed
 /// up, or connections that are named as nodes. With this limit, no import takes more than a few
 /// hundred megabytes.
@@ -33,7 +33,7 @@ pub(crate) const FIRST_EPHEMERAL_PORT: u16 = 32_768;
 // Packets. All figures were chosen, not measured, except for their memory.
 
 /// Maximum number of unsupported link types that are named.
-pub(crate) const LINKS_NAMED: usize = 8;
+pub(crate) const MAX_NAMED_LINK_TYPES: usize = 8;
 /// Maximum number of packet samples of all sniffers together, of 96 bytes each.
 pub(crate) const MAX_SAMPLES: usize = 1 << 20;
 /// Maximum size of a record, in bytes; a longer one is damage. Captured packets are at most 256
@@ -56,7 +56,7 @@ pub(crate) const DATAGRAM_HEAD_BYTES: usize = 64;
 /// Maximum number of incomplete packets that are held, of at most 64 KiB each.
 pub(crate) const MAX_HELD_PACKETS: usize = 256;
 /// Maximum number of fragments of one packet: more than any link produces.
-pub(crate) const MAX_PIECES: usize = 512;
+pub(crate) const MAX_FRAGMENTS: usize = 512;
 /// Mode of the logs that importers create, as for the library's logs: the owner and the group may
 /// read them.
 pub(crate) const NEW_FILE_MODE: u32 = 0o640;
@@ -71,10 +71,10 @@ pub(crate) const AS_MUCH_SHARE: f64 = 0.98;
 pub(crate) const MAX_SERVICES: usize = 32;
 /// Maximum number of hosts that get logs. Further ones are untraced peers.
 pub(crate) const MAX_HOSTS: usize = 10_000;
-/// Time for which a closed connection is kept, in nanoseconds: a few packets come late.
+/// Time for which a closed connection stays in memory, in nanoseconds: a few packets come late.
 pub(crate) const CLOSED_KEPT_NS: i64 = 10_000_000_000;
-/// Time for which an idle connection is kept, in nanoseconds: it may continue.
-pub(crate) const RESTING_KEPT_NS: i64 = 3_600_000_000_000;
+/// Time for which an idle connection stays in memory, in nanoseconds: it may continue.
+pub(crate) const IDLE_CONNECTION_KEPT_NS: i64 = 3_600_000_000_000;
 /// Time between two searches for connections that can be dropped, in nanoseconds.
 pub(crate) const SWEEP_NS: i64 = 5_000_000_000;
 /// Maximum number of connections, and of datagram sockets, that are followed at the same time: some
@@ -83,7 +83,7 @@ pub(crate) const MAX_FOLLOWED: usize = 1 << 18;
 /// Maximum number of addresses; packets of further addresses are counted and left out.
 pub(crate) const MAX_ADDRESSES: usize = 1 << 18;
 /// Maximum number of pairs of a client and a service that are remembered for a sniffer.
-pub(crate) const MAX_CALLS: usize = 1 << 19;
+pub(crate) const MAX_CLIENT_SERVICE_PAIRS: usize = 1 << 19;
 /// Weight in nats of a port in the range of services, for a connection that is older than the
 /// capture. Chosen so that it outweighs the first sender of a single connection: a capture may
 /// begin in the middle of a call.
@@ -92,7 +92,7 @@ pub(crate) const PORT_CLASS_WEIGHT: f64 = 1.2;
 /// difference to an end that always sends the first data.
 pub(crate) const SPEAKS_FIRST_WEIGHT: f64 = 0.5;
 /// Number of peers from which on a port counts as fixed, whatever its number is.
-pub(crate) const SHARED_BY_MANY: u32 = 3;
+pub(crate) const MIN_PEERS_OF_FIXED_PORT: u32 = 3;
 /// Maximum number of flows that are followed at the same time in the index.
 pub(crate) const MAX_FLOWS: usize = 1 << 19;
 /// Time without packets after which a flow may be evicted from the index, in nanoseconds.
@@ -100,7 +100,7 @@ pub(crate) const IDLE_KEPT_NS: i64 = 60_000_000_000;
 /// Number of packets of a connection after which acknowledged bytes that were not seen are given
 /// up: until then they may be in the file, a little out of order.
 pub(crate) const PATIENCE_PACKETS: u32 = 8;
-/// Time after which such bytes are given up, in nanoseconds.
+/// Time after which acknowledged bytes that were not seen are given up, in nanoseconds.
 pub(crate) const PATIENCE_NS: i64 = 10_000_000;
 /// Maximum number of separate ranges that are held ahead of a gap.
 pub(crate) const MAX_AHEAD: usize = 512;
@@ -136,7 +136,8 @@ pub(crate) const LINE_SHOWN: usize = 100;
 pub(crate) const MAX_HELD_LINES: usize = 100_000;
 /// Maximum number of connections that are followed to find both ends' names, for each side.
 pub(crate) const MAX_UNNAMED: usize = 1 << 16;
-/// Number of first sends and of first receives by which the two ends of a connection are compared.
+/// Number of sends, and of receives, at the beginning of a connection by which its two ends are
+/// compared.
 pub(crate) const FIRST_CALLS: usize = 16;
 /// Maximum number of ends with which one end is compared.
 pub(crate) const MAX_COMPARED_ENDS: usize = 2048;
@@ -181,7 +182,7 @@ pub(crate) const MAX_HELD_SPANS: usize = 1 << 18;
 pub(crate) const MAX_ENCLOSING: usize = 64;
 /// Maximum distance of a time from 1970, in nanoseconds: the difference of any two still fits a
 /// number.
-pub(crate) const FARTHEST_NS: i64 = i64::MAX / 2;
+pub(crate) const MAX_EPOCH_DISTANCE_NS: i64 = i64::MAX / 2;
 /// Maximum number of resources of a part of a file that are cached. Chosen, not measured.
 pub(crate) const MAX_KNOWN_RESOURCES: usize = 1 << 14;
 /// Maximum number of Kieker traces with open operations. More mean a log with operations that do
@@ -189,7 +190,7 @@ pub(crate) const MAX_KNOWN_RESOURCES: usize = 1 << 14;
 pub(crate) const MAX_OPEN_TRACES: usize = 1 << 20;
 /// Maximum number of idle Kieker traces that are remembered: later events may belong to one of
 /// them. Chosen, not measured.
-pub(crate) const MAX_RESTING_TRACES: usize = 1 << 16;
+pub(crate) const MAX_IDLE_TRACES: usize = 1 << 16;
 /// Size of the part of a file that is examined to determine its layout, in bytes.
 pub(crate) const SPANS_HEAD_BYTES: u64 = 1 << 20;
 /// Maximum nesting of lists and maps around a value of an attribute; deeper values are left out.
@@ -209,7 +210,7 @@ pub(crate) const MAX_CUTS_OF_A_STREAM: usize = 3;
 pub(crate) const STREAMS_AT_ONCE: usize = 64;
 
 /// Size of the events of a batch on their way to the table, in bytes. Chosen, not measured.
-pub(crate) const EVENT_PIECE_BYTES: usize = 256 << 10;
+pub(crate) const EVENT_BATCH_BYTES: usize = 256 << 10;
 /// Maximum length of a line of events or of a Project 5 trace, in bytes; longer ones are skipped.
 /// Chosen, not measured.
 pub(crate) const MAX_TEXT_LINE_BYTES: usize = 1 << 20;
@@ -220,7 +221,7 @@ pub(crate) const MAX_EVENT_KINDS: usize = 1 << 14;
 pub(crate) const MAX_PERF_SECTION_BYTES: u64 = 64 << 20;
 
 /// Maximum size of a sniffer's report, in bytes. A larger file is not one of ours.
-pub(crate) const MAX_CAPTURED_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_SNIFFER_REPORT_BYTES: u64 = 16 << 20;
 
 /// Number of equal messages with which two files count as captures of the same messages. Chosen:
 /// with fewer, too many rows are equal by chance.

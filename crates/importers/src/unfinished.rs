@@ -8,24 +8,26 @@ use message_trace::{DataDir, DataPath};
 
 use crate::error::Error;
 use crate::summary::{FilePosition, ImportSummary, SkippedItem};
-use crate::tuning::SKIPS_OF_NOTHING;
+use crate::tuning::MAX_SKIPS_IN_ERROR;
 
 /// Directory of an unfinished import.
 #[derive(Debug)]
 pub(crate) struct UnfinishedImport {
+    /// The hidden directory.
     path: DataPath,
-    whole: DataPath,
+    /// Directory of the finished import.
+    destination: DataPath,
 }
 
 impl UnfinishedImport {
     /// Begins the import `name` in `data`.
     pub(crate) fn create(data: &DataDir, name: &str) -> Result<UnfinishedImport, Error> {
         check_name(name)?;
-        let whole = data.import_named(name).directory;
+        let destination = data.import_named(name).directory;
         let path = data.imports_dir().join(format!(".{name}"));
         remove_directory(&path)?;
         path.create_dir_all().map_err(|error| Error::from_io(&path, error))?;
-        Ok(UnfinishedImport { path, whole })
+        Ok(UnfinishedImport { path, destination })
     }
 
     /// Directory for the output.
@@ -35,10 +37,12 @@ impl UnfinishedImport {
 
     /// Replaces the earlier import and records that in `summary`.
     pub(crate) fn finish(self, summary: &mut ImportSummary) -> Result<(), Error> {
-        summary.replaced = self.whole.exists();
-        remove_directory(&self.whole)?;
-        self.path.rename_to(&self.whole).map_err(|error| Error::from_io(&self.whole, error))?;
-        summary.written.push(self.whole.clone());
+        summary.replaced = self.destination.exists();
+        remove_directory(&self.destination)?;
+        self.path
+            .rename_to(&self.destination)
+            .map_err(|error| Error::from_io(&self.destination, error))?;
+        summary.written.push(self.destination.clone());
         Ok(())
     }
 }
@@ -81,7 +85,7 @@ pub(crate) fn nothing_imported(files: &[PathBuf], none: &str, summary: &ImportSu
     };
     let causes = summary.skipped.causes.iter();
     let causes = causes.map(|(cause, count)| format!("skipped: {cause}: {count}"));
-    let first = summary.skipped.first.iter().take(SKIPS_OF_NOTHING).map(SkippedItem::to_string);
+    let first = summary.skipped.first.iter().take(MAX_SKIPS_IN_ERROR).map(SkippedItem::to_string);
     let file = files.first().map_or(Path::new(""), PathBuf::as_path);
     Error::malformed_at(
         file,
@@ -126,11 +130,11 @@ mod tests {
     fn an_import_replaces_the_earlier_one_only_when_complete() {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
-        let import = |text: &str, whole: bool| {
+        let import = |text: &str, destination: bool| {
             let unfinished = UnfinishedImport::create(&data, "x").unwrap();
             fs::write(unfinished.path().join("table"), text).unwrap();
             let mut summary = ImportSummary::default();
-            if whole {
+            if destination {
                 unfinished.finish(&mut summary).unwrap();
             }
             summary.replaced

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut kinds = BTreeMap::new();
     for site in &plan.sites {
         *kinds.entry(format!("{:?}", site.kind)).or_insert(0) += 1;
-        if is_wordy && site.kind != PatchKind::Left(UnpatchedReason::Unwanted) {
+        if is_wordy && site.kind != PatchKind::Unpatched(UnpatchedReason::Unwanted) {
             println!("{:#x} {:?} {:?} {:?}", site.address, site.kind, site.runtime, site.numbers);
         }
     }

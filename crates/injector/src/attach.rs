@@ -26,8 +26,10 @@ use crate::maps;
 use crate::memory::ProcessMemory;
 use crate::outcome::{Error, SkipReason};
 use crate::threads::{StoppedThreads, run_in_thread};
-use crate::tuning::{ALL_STOPPED, ATTEMPTS, LOADS, LOOKS_FOR_LIBC, STACK, STOPPED};
-use detach::{AttachOrigin, TakenOver};
+use crate::tuning::{
+    ALL_STOPPED, ATTACH_ATTEMPTS, BLOB_STACK_BYTES, LIBC_CHECK_PAUSE, LIBC_CHECKS, MAX_STOPPED_TIME,
+};
+use detach::{AttachOrigin, TakeoverResult};
 use files::CodeFile;
 use install::{FileInjection, InstallJob};
 use installed_blob::InstalledBlob;
@@ -40,12 +42,13 @@ pub struct AttachedProcess {
     path: PathBuf,
     stopped: Duration,
     took_over: bool,
+    /// Reasons why copies of the process still have the blob of a killed recorder.
     remains: Vec<String>,
 }
 
-/// Installs a blob in a running process. `prepare` is called for the program and for its libc; its
-/// first answer has the blob. The argument of the blob's first function is what the kernel passed
-/// to the program, but with `variables` in place of the environment.
+/// Installs a blob in a running process. `prepare` is called for the program and for its libc; the
+/// blob is that of the first injection that it returns. The argument of the blob's first function
+/// is what the kernel passed to the program, but with `variables` in place of the environment.
 ///
 /// # Errors
 /// If the process may not be traced, cannot use the blob, or a step fails. The process then
@@ -115,19 +118,20 @@ impl AttachedProcess {
     }
 }
 
+/// Attaches from the calling thread, after the blob of a killed recorder has been taken out.
 fn attach_here(
     process: u32,
     prepare: &dyn Prepare,
     variables: &[(OsString, OsString)],
 ) -> Result<AttachedProcess, Error> {
-    let mut before = TakenOver::default();
-    for again in (0..ATTEMPTS).rev() {
+    let mut before = TakeoverResult::default();
+    for again in (0..ATTACH_ATTEMPTS).rev() {
         permission::check_attachable(process)?;
         let memory =
             ProcessMemory::open(process).map_err(|error| explain_refusal(process, error))?;
         let taken = detach::take_over(process, &memory)?;
-        let found_more = taken.is_one;
-        before.is_one |= taken.is_one;
+        let found_more = taken.found;
+        before.found |= taken.found;
         before.remains.extend(taken.remains);
         match attach_now(process, memory, prepare, variables) {
             // Another recorder has attached in the meantime; its note is read in the next attempt.
@@ -135,7 +139,7 @@ fn attach_here(
                 if again > 0 && !found_more && has_own_note(process) => {}
             Err(error) => return Err(error),
             Ok(mut attached) => {
-                attached.took_over = before.is_one;
+                attached.took_over = before.found;
                 attached.remains = before.remains;
                 return Ok(attached);
             }
@@ -144,6 +148,7 @@ fn attach_here(
     Err(Error::skipped(process, SkipReason::UsesGs))
 }
 
+/// Attaches to a process without a blob.
 fn attach_now(
     process: u32,
     memory: ProcessMemory,
@@ -179,7 +184,7 @@ fn attach_now(
     let path = parts.first().map(|part| part.file.target.path.clone()).unwrap_or_default();
     let blob = Arc::clone(&first.injection.blob);
     let argument = maps::round_to_pages(stack.byte_count() as u64).unwrap_or(u64::MAX);
-    let Some(argument_and_stack) = argument.checked_add(STACK) else {
+    let Some(argument_and_stack) = argument.checked_add(BLOB_STACK_BYTES) else {
         return Err(Error::Blob("its argument is too long"));
     };
     let begin = Instant::now();
@@ -200,7 +205,7 @@ fn attach_now(
                 initial_stack: stack,
                 argument_and_stack,
             };
-            install::install_blob(work, parts, &mut threads, begin + STOPPED)
+            install::install_blob(work, parts, &mut threads, begin + MAX_STOPPED_TIME)
         }
         false => Err(Error::skipped(process, SkipReason::OtherProgram)),
     };
@@ -225,12 +230,12 @@ fn wait_for_libc(
     facts: &AuxiliaryVector,
 ) -> Result<Vec<CodeFile>, Error> {
     let mut found = files::find_code_files(process, memory, facts)?;
-    for _ in 0..LOOKS_FOR_LIBC {
+    for _ in 0..LIBC_CHECKS {
         // The first file is the program.
         if found.len() > 1 || !found.iter().any(|file| file.target.interpreted) {
             break;
         }
-        thread::sleep(LOADS);
+        thread::sleep(LIBC_CHECK_PAUSE);
         found = files::find_code_files(process, memory, facts)?;
     }
     Ok(found)

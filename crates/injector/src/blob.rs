@@ -178,8 +178,8 @@ pub struct InjectionTarget {
     pub path: PathBuf,
     /// Load address minus linked address, in bytes, modulo 2^64.
     pub bias: u64,
-    /// Whether the target is a program with an interpreter: the dynamic linker, which loads
-    /// libraries.
+    /// Whether the target is a program with an interpreter (the dynamic linker, which loads
+    /// libraries).
     pub interpreted: bool,
     /// Whether the blob will be taken out while the program runs. If so, no function of the program
     /// may return to an address of the blob.
@@ -253,7 +253,7 @@ pub struct Injection {
     pub stubs_room: u64,
     /// Descriptors that the blob is handed if the process cannot open them by path; `None` for
     /// nothing.
-    pub handed: Option<Arc<Handed>>,
+    pub handed: Option<Arc<HandedDescriptors>>,
     /// Assembles the stubs and patches.
     pub assemble: AssemblePatches,
 }
@@ -283,7 +283,7 @@ where
     not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code, reason = "what traces is compiled for x86-64 alone")
 )]
-pub struct Handed {
+pub struct HandedDescriptors {
     /// Offset in the blob of two words of four bytes: the descriptors of the directory and of the
     /// socket, 0 for none.
     pub(crate) place: u64,
@@ -295,18 +295,18 @@ pub struct Handed {
     pub(crate) socket: PathBuf,
 }
 
-impl Handed {
+impl HandedDescriptors {
     /// Size of the words in the blob, in bytes.
     pub(crate) const BYTES: usize = 8;
 
     /// Creates the descriptors for a blob with its words at offset `place`.
-    pub(crate) fn new(place: u64, directory: PathBuf, socket: PathBuf) -> Handed {
-        Handed { place, directory, opened: OnceLock::new(), socket }
+    pub(crate) fn new(place: u64, directory: PathBuf, socket: PathBuf) -> HandedDescriptors {
+        HandedDescriptors { place, directory, opened: OnceLock::new(), socket }
     }
 }
 
-/// Path of the socket to which processes send connections, derived from the path of the connection
-/// socket.
+/// Path of the socket to which processes send connections if they cannot reach the connection
+/// socket by its path, from which this path is derived.
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code, reason = "what traces is compiled for x86-64 alone")

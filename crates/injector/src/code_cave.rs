@@ -28,11 +28,12 @@ pub(crate) struct ResumeState {
 
 /// Offset of the return address of a called function. The code there keeps the result in rdi and
 /// makes a system call without effect, at which the tracer finds it.
-const CALLED: u64 = 4;
-/// Offset after the system call at [`CALLED`], where the process begins its program by itself.
-const RETURNED: u64 = 14;
+const RETURN_TARGET: u64 = 4;
+/// Offset after the system call at [`RETURN_TARGET`]: from here the process begins its program by
+/// itself.
+const RESUME_AT: u64 = 14;
 /// Size of code and data, in bytes.
-pub(crate) const BYTES: usize = 96;
+pub(crate) const CAVE_BYTES: usize = 96;
 
 /// The instructions. The four numbers of [`ResumeState`] follow them.
 const CODE: [u8; 64] = [
@@ -100,7 +101,7 @@ pub(crate) fn unused_vdso(
 
 /// Whether the last bytes of the vDSO are unused.
 fn is_unused(bytes: &[u8]) -> bool {
-    let (before, last) = bytes.split_at(bytes.len().saturating_sub(BYTES));
+    let (before, last) = bytes.split_at(bytes.len().saturating_sub(CAVE_BYTES));
     let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     interrupted::is_cave(bytes) || is_zero(before) && (is_zero(last) || last.starts_with(&CODE))
 }
@@ -144,17 +145,17 @@ impl CodeCave {
 
     /// Address from which the process begins its program by itself.
     pub(crate) fn finish_address(&self) -> u64 {
-        self.at + RETURNED
+        self.at + RESUME_AT
     }
 
     /// Return address of a called function.
     pub(crate) fn return_target(&self) -> u64 {
-        self.at + CALLED
+        self.at + RETURN_TARGET
     }
 
     /// Address at which a called function has returned.
     pub(crate) fn returned_address(&self) -> u64 {
-        self.at + RETURNED
+        self.at + RESUME_AT
     }
 
     /// Restores the bytes that the code cave has replaced.
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn the_numbers_are_where_the_instructions_look() {
         let bytes = assemble_cave(ResumeState { mask: 1, stack: 2, rdx: 3, entry: 4 });
-        assert_eq!(bytes.len(), BYTES);
+        assert_eq!(bytes.len(), CAVE_BYTES);
         // Offset after an instruction that ends in a distance, and the number that it must lead to.
         for (after, number) in [(31, 1), (48, 2), (55, 3), (61, 4)] {
             let distance: [u8; 4] = bytes[after - 4..after].try_into().unwrap();
@@ -179,9 +180,9 @@ mod tests {
             assert_eq!(bytes[at..at + 8], u64::to_le_bytes(number), "after {after}");
         }
         // The jump over the code at the return address.
-        assert_eq!(4 + u64::from(bytes[3]), RETURNED);
-        assert_eq!(bytes[CALLED as usize..][..3], [0x48, 0x89, 0xc7]);
-        assert_eq!(bytes[RETURNED as usize - 2..][..2], [0x0f, 0x05]);
+        assert_eq!(4 + u64::from(bytes[3]), RESUME_AT);
+        assert_eq!(bytes[RETURN_TARGET as usize..][..3], [0x48, 0x89, 0xc7]);
+        assert_eq!(bytes[RESUME_AT as usize - 2..][..2], [0x0f, 0x05]);
     }
 
     /// In a program without another place, no recorder could attach again.
@@ -198,7 +199,7 @@ mod tests {
         let back = ResumeState { mask: 1, stack: 2, rdx: 3, entry: 4 };
         assert!(is_unused(&zeros()));
         assert!(is_unused(&interrupted::assemble_cave(&registers, &[7; 600], 1)));
-        assert!(is_unused(&with(interrupted::cave_bytes() - BYTES, &assemble_cave(back))));
+        assert!(is_unused(&with(interrupted::cave_bytes() - CAVE_BYTES, &assemble_cave(back))));
         assert!(!is_unused(&with(0, &[1])));
         assert!(!is_unused(&with(interrupted::cave_bytes() - 1, &[1])));
     }
@@ -211,7 +212,8 @@ mod tests {
             segments: vec![ProgramSegment { start: 0x1000, file_bytes, bytes, executable }],
             interpreted: false,
         };
-        let places = |headers: &ProgramHeaders| unused_code(headers, 0x40_0000, &regions, BYTES);
+        let places =
+            |headers: &ProgramHeaders| unused_code(headers, 0x40_0000, &regions, CAVE_BYTES);
         assert_eq!(places(&segment(0x1235, 0x1235, true)), [0x40_2240]);
         assert_eq!(places(&segment(0x1fa0, 0x1fa0, true)), [0x40_2fa0]);
         for none in [

@@ -139,7 +139,8 @@ pub(crate) fn running_since(stat: &str) -> Option<u64> {
     (!has_ended).then(|| start_time(stat))?
 }
 
-/// Start time of a process that may have ended, or may have lost its first thread.
+/// Start time in ticks of the kernel, as by [`running_since`], of a process that may have ended or
+/// lost its first thread.
 pub(crate) fn start_time(stat: &str) -> Option<u64> {
     const START_TIME: usize = 22;
     stat_field(stat, START_TIME)?.parse().ok()
@@ -147,10 +148,10 @@ pub(crate) fn start_time(stat: &str) -> Option<u64> {
 
 /// Field of `/proc/PID/stat` by its number; the first one after the program's name is 3.
 fn stat_field(stat: &str, number: usize) -> Option<&str> {
-    const BEHIND_NAME: usize = 3;
+    const AFTER_NAME: usize = 3;
     // The name may contain blanks and brackets itself.
     let (_, rest) = stat.rsplit_once(") ")?;
-    rest.split(' ').nth(number - BEHIND_NAME).map(str::trim)
+    rest.split(' ').nth(number - AFTER_NAME).map(str::trim)
 }
 
 /// Little-endian number at an offset.

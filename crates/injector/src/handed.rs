@@ -16,7 +16,7 @@ use std::path::Path;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
-use crate::blob::{self, Handed};
+use crate::blob::{self, HandedDescriptors};
 use crate::memory::ProcessMemory;
 use crate::outcome::Error;
 use crate::remote::RemoteWorker;
@@ -27,7 +27,7 @@ use crate::tuning::ANSWER;
 /// Number of descriptors.
 const COUNT: usize = 2;
 /// Size of the words in the blob that hold the descriptors' numbers, in bytes.
-const BYTES: usize = Handed::BYTES;
+const BYTES: usize = HandedDescriptors::BYTES;
 /// Size of the area below the program's stack in which a message is described to the kernel, in
 /// bytes.
 const ROOM: u64 = 256;
@@ -40,7 +40,7 @@ const PAIR: usize = 160;
 /// Size of the control data: its header and the numbers.
 const CONTROL_BYTES: usize = 16 + BYTES;
 
-impl Handed {
+impl HandedDescriptors {
     /// Hands both descriptors to the process of `remote` if it needs them, and writes their numbers
     /// into the `blob` at that address.
     pub(crate) fn give(
@@ -56,14 +56,14 @@ impl Handed {
         }
         let failed = |source| Error::Kernel { process, step: STEP, source };
         let directory = self.opened().map_err(failed)?;
-        let socket = self.connect().map_err(failed)?;
+        let socket = self.connect_to_recorder().map_err(failed)?;
         let room = remote.free_stack().saturating_sub(ROOM) & !15;
         let kind = (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as u64;
         let arguments = [libc::AF_UNIX as u64, kind, 0, room + PAIR as u64, 0, 0];
         remote.system_call(libc::SYS_socketpair, arguments, STEP)?;
-        let pair = numbers(&memory.read(room + PAIR as u64, 8)?);
+        let pair = read_descriptors(&memory.read(room + PAIR as u64, 8)?);
         let files = [directory.as_fd(), socket.as_fd()];
-        let taken = take(process, pair[1])
+        let taken = duplicate_descriptor(process, pair[1])
             .and_then(|end| send(&end, &files))
             .map_err(failed)
             .and_then(|()| receive(remote, memory, room, pair[0], STEP));
@@ -84,7 +84,7 @@ impl Handed {
         blob: u64,
     ) {
         let Ok(words) = memory.read(blob + self.place, BYTES) else { return };
-        for number in numbers(&words).into_iter().filter(|number| *number > 0) {
+        for number in read_descriptors(&words).into_iter().filter(|number| *number > 0) {
             let _ = close(remote, number, "closing its handed descriptors");
         }
     }
@@ -92,7 +92,7 @@ impl Handed {
     /// Whether both paths lead a process to the same files as this one. A process of another user
     /// may have no permission.
     fn is_reached_by(&self, process: u32) -> bool {
-        if !rights::is_of(process, rustix::process::geteuid().as_raw()) {
+        if !rights::has_effective_user(process, rustix::process::geteuid().as_raw()) {
             return false;
         }
         let is_same = |path: &Path| {
@@ -117,8 +117,8 @@ impl Handed {
         Ok(self.opened.get_or_init(|| opened))
     }
 
-    /// Socket to which the process can send.
-    fn connect(&self) -> io::Result<UnixDatagram> {
+    /// Creates a socket that is connected to the recorder, for the process to send through.
+    fn connect_to_recorder(&self) -> io::Result<UnixDatagram> {
         let socket = UnixDatagram::unbound()?;
         // If the recorder is stopped, the process waits no longer than for an answer.
         socket.set_write_timeout(Some(ANSWER))?;
@@ -128,7 +128,7 @@ impl Handed {
 }
 
 /// Duplicates a descriptor of the process into this one.
-fn take(process: u32, number: i32) -> io::Result<OwnedFd> {
+fn duplicate_descriptor(process: u32, number: i32) -> io::Result<OwnedFd> {
     Ok(pidfd_getfd(&*open_pidfd(process)?, number, PidfdGetfdFlags::empty())?)
 }
 
@@ -166,7 +166,7 @@ fn receive(
     let flags = (libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT) as u64;
     remote.system_call(libc::SYS_recvmsg, [socket as u64, room, flags, 0, 0, 0], step)?;
     let control = memory.read(room + CONTROL as u64, CONTROL_BYTES)?;
-    let received = numbers(control.get(16..).unwrap_or_default());
+    let received = read_descriptors(control.get(16..).unwrap_or_default());
     let length = control.first().copied().map(usize::from);
     if length != Some(CONTROL_BYTES) {
         // If the process has no free descriptor numbers, it receives fewer descriptors, or none.
@@ -184,8 +184,8 @@ fn close(remote: &mut RemoteWorker<'_>, number: i32, step: &'static str) -> Resu
     remote.system_call(libc::SYS_close, [number as u64, 0, 0, 0, 0, 0], step).map(drop)
 }
 
-/// Reads two numbers of four bytes each.
-fn numbers(bytes: &[u8]) -> [i32; COUNT] {
+/// Reads two descriptor numbers of four bytes each.
+fn read_descriptors(bytes: &[u8]) -> [i32; COUNT] {
     let mut numbers = [0; COUNT];
     for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<4>().0) {
         *number = i32::from_le_bytes(*bytes);

@@ -18,7 +18,7 @@ use crate::memory::ProcessMemory;
 use crate::outcome::{Error, InjectedProgram, InjectionOutcome, SkipReason};
 use crate::remote::{RemoteWorker, SavedThreadState};
 use crate::traced_thread::TracedThread;
-use crate::tuning::STOPPED;
+use crate::tuning::MAX_STOPPED_TIME;
 
 /// Result of an injection, and the signal that stopped the process meanwhile (0: none).
 pub(crate) type InjectionResult = (Result<InjectionOutcome, Error>, i32);
@@ -27,7 +27,7 @@ pub(crate) type InjectionResult = (Result<InjectionOutcome, Error>, i32);
 /// afterwards.
 pub(crate) fn inject_blob(seized: &mut TracedThread, prepare: &dyn Prepare) -> InjectionResult {
     let begin = Instant::now();
-    let beginning = match SavedThreadState::after_exec(seized, begin + STOPPED) {
+    let beginning = match SavedThreadState::after_exec(seized, begin + MAX_STOPPED_TIME) {
         Ok(beginning) => beginning,
         Err(error) => return (Err(error), 0),
     };
@@ -45,8 +45,8 @@ pub(crate) fn inject_blob(seized: &mut TracedThread, prepare: &dyn Prepare) -> I
     let process = seized.process_id();
     let cave =
         CodeCave::take_cave(process, &work.memory, &work.caves, &code_cave::assemble_cave(back));
-    let remote =
-        cave.and_then(|cave| RemoteWorker::begin(seized, &beginning, cave, begin + STOPPED));
+    let remote = cave
+        .and_then(|cave| RemoteWorker::begin(seized, &beginning, cave, begin + MAX_STOPPED_TIME));
     let mut remote = match remote {
         Ok(remote) => remote,
         Err(error) => return (Err(error), 0),
@@ -73,8 +73,11 @@ pub(crate) fn inject_blob(seized: &mut TracedThread, prepare: &dyn Prepare) -> I
 struct PreparedInjection {
     memory: ProcessMemory,
     target: InjectionTarget,
+    /// Start and end addresses of the program's code.
     code: Vec<(u64, u64)>,
+    /// Addresses at which a code cave may be placed.
     caves: Vec<u64>,
+    /// Address of the free region for the injection.
     region: u64,
     sizes: RegionSizes,
     injection: Injection,
@@ -106,7 +109,8 @@ impl RegionSizes {
     }
 }
 
-/// Inspects a process without changing it, and asks `prepare` for the injection.
+/// Inspects a process without changing it, and asks `prepare` for the injection. The inner error is
+/// the reason why the program is left unchanged.
 fn prepare_injection(
     seized: &TracedThread,
     beginning: &SavedThreadState,
@@ -141,8 +145,8 @@ fn prepare_injection(
         return Err(unreadable);
     };
     let (region, sizes) = find_region(process, &regions, image, &injection)?;
-    let mut caves = code_cave::unused_code(&headers, bias, &regions, code_cave::BYTES);
-    caves.extend(code_cave::unused_vdso(&auxiliary, &regions, &memory, code_cave::BYTES));
+    let mut caves = code_cave::unused_code(&headers, bias, &regions, code_cave::CAVE_BYTES);
+    caves.extend(code_cave::unused_vdso(&auxiliary, &regions, &memory, code_cave::CAVE_BYTES));
     let code = headers.code_ranges(bias).collect();
     Ok(Ok(PreparedInjection { memory, target, code, caves, region, sizes, injection }))
 }
@@ -171,7 +175,8 @@ fn find_region(
     Ok((region, sizes))
 }
 
-/// Maps the parts and patches the text. On failure, the mappings and patches are removed again.
+/// Maps the parts and patches the text. Returns the addresses of the parts and the number of
+/// patches. On failure, the mappings and patches are removed again.
 fn map_and_fill(
     remote: &mut RemoteWorker,
     memory: &ProcessMemory,

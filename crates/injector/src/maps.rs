@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use crate::tuning::{HEAP_ROOM, LOWEST, REACH};
+use crate::tuning::{HEAP_ROOM, JUMP_REACH, LOWEST_ADDRESS};
 
 /// Size of a page, in bytes.
 pub(crate) const PAGE: u64 = 4096;
@@ -35,7 +35,7 @@ pub(crate) struct FileRegion {
     /// Offset in the file of the first address.
     pub offset: u64,
     /// Identity of the file: its device and inode, as the kernel writes them.
-    pub known: (Vec<u8>, u64),
+    pub file_id: (Vec<u8>, u64),
     /// Path of the file.
     pub path: PathBuf,
 }
@@ -88,7 +88,7 @@ pub(crate) fn file_regions(text: &[u8]) -> impl Iterator<Item = FileRegion> {
         let number = str::from_utf8(words.next()?).ok()?.parse().ok().filter(|it| *it != 0)?;
         let path = words.next()?.trim_ascii_start();
         let path = path.starts_with(b"/").then(|| PathBuf::from(OsStr::from_bytes(path)))?;
-        Some(FileRegion { region, offset, known: (device, number), path })
+        Some(FileRegion { region, offset, file_id: (device, number), path })
     })
 }
 
@@ -116,7 +116,7 @@ pub(crate) struct ImageExtent {
 
 /// Address of a free range of `bytes` (whole pages) as close below the image as possible, with a
 /// free page at each of its ends. All of it is within reach of jumps from the image's code, and the
-/// heap does not grow into it.
+/// heap does not grow into it. `None` if there is no such range.
 pub(crate) fn find_free_below(
     regions: &[MemoryRegion],
     image: ImageExtent,
@@ -125,10 +125,11 @@ pub(crate) fn find_free_below(
     let mut lower: Vec<&MemoryRegion> = regions.iter().filter(|r| r.start < image.start).collect();
     lower.sort_by_key(|region| std::cmp::Reverse(region.end));
     let mut top = image.start;
-    for bottom in lower.iter().map(|region| (region.end, region.start)).chain([(LOWEST, 0)]) {
+    for bottom in lower.iter().map(|region| (region.end, region.start)).chain([(LOWEST_ADDRESS, 0)])
+    {
         let (bottom, next_top) = bottom;
         let address = top.checked_sub(PAGE)?.checked_sub(bytes)?;
-        if image.code_end.saturating_sub(address) > REACH {
+        if image.code_end.saturating_sub(address) > JUMP_REACH {
             return None;
         }
         let grows_into = (bottom..address.saturating_add(bytes)).contains(&image.heap)
@@ -187,7 +188,7 @@ mod tests {
         let found: Vec<FileRegion> = file_regions(text).collect();
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0].path, PathBuf::from("/usr/lib/a b.so (deleted)"));
-        assert_eq!((found[0].offset, &found[0].known), (0x3000, &(b"fe:00".to_vec(), 7)));
+        assert_eq!((found[0].offset, &found[0].file_id), (0x3000, &(b"fe:00".to_vec(), 7)));
         assert!(found[0].region.executable && !found[0].region.shared && found[1].region.shared);
     }
 
@@ -220,8 +221,8 @@ mod tests {
         let regions = mapped(&[(0x40_0000, 0x48_0000), (0x7000_0000, 0x7000_1000)]);
         assert_eq!(find_free_below(&regions, image, 0x3000), Some(0x3f_c000));
         // All but a page at each end, and one page more.
-        let most = 0x40_0000 - LOWEST - 2 * PAGE;
-        assert_eq!(find_free_below(&regions, image, most), Some(LOWEST + PAGE));
+        let most = 0x40_0000 - LOWEST_ADDRESS - 2 * PAGE;
+        assert_eq!(find_free_below(&regions, image, most), Some(LOWEST_ADDRESS + PAGE));
         assert_eq!(find_free_below(&regions, image, most + PAGE), None);
     }
 
@@ -236,7 +237,7 @@ mod tests {
     #[test]
     fn free_ranges_are_near_the_code_and_clear_of_the_heap() {
         let start = 0x5555_5555_0000;
-        let far = ImageExtent { start, code_end: start + REACH, heap: start + (4 << 30) };
+        let far = ImageExtent { start, code_end: start + JUMP_REACH, heap: start + (4 << 30) };
         assert_eq!(find_free_below(&[], far, PAGE), None);
         let near = ImageExtent { code_end: start + 0x1000, ..far };
         assert_eq!(find_free_below(&[], near, PAGE), Some(start - 2 * PAGE));
@@ -269,7 +270,7 @@ mod tests {
             let image = ImageExtent { start: 2000 * PAGE, code_end: 2100 * PAGE, heap: 5000 * PAGE };
             if let Some(address) = find_free_below(&regions, image, bytes * PAGE) {
                 let end = address + bytes * PAGE;
-                prop_assert!(address > LOWEST && end < image.start);
+                prop_assert!(address > LOWEST_ADDRESS && end < image.start);
                 for region in regions.iter().filter(|region| region.start < image.start) {
                     prop_assert!(end < region.start || address > region.end, "{region:?}");
                 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::patching::{GoroutineFields, PatchKind, PatchPlan, StubEntries, assemble_patches};
 
 use crate::blob::{
-    Blob, EntryArgument, Handed, Injection, InjectionPatches, InjectionTarget, PlacedAddresses,
-    Prepare, PrepareError, TextPatch,
+    Blob, EntryArgument, HandedDescriptors, Injection, InjectionPatches, InjectionTarget,
+    PlacedAddresses, Prepare, PrepareError, TextPatch,
 };
 use crate::library::BlobLibrary;
 use crate::outcome::Error;
@@ -29,10 +29,12 @@ struct GoroutineSymbols {
 #[derive(Debug)]
 pub struct LibraryPatcher {
     blob: Arc<Blob>,
+    /// Offset of the machine code before a system call.
     before: u64,
+    /// Offset of the machine code after a system call.
     after: u64,
     goroutines: Option<GoroutineSymbols>,
-    handed: Option<Arc<Handed>>,
+    handed: Option<Arc<HandedDescriptors>>,
     plans: PlanCache,
 }
 
@@ -89,10 +91,13 @@ impl LibraryPatcher {
         directory: PathBuf,
         socket: PathBuf,
     ) -> Result<LibraryPatcher, Error> {
-        let end = library.blob.memory.saturating_sub(Handed::BYTES as u64);
+        let end = library.blob.memory.saturating_sub(HandedDescriptors::BYTES as u64);
         let place = library.symbol_offset(symbol).filter(|place| *place <= end);
         let place = place.ok_or(Error::Blob("it lacks the words for handed descriptors"))?;
-        Ok(LibraryPatcher { handed: Some(Arc::new(Handed::new(place, directory, socket))), ..self })
+        Ok(LibraryPatcher {
+            handed: Some(Arc::new(HandedDescriptors::new(place, directory, socket))),
+            ..self
+        })
     }
 
     /// Library for a program, with the offsets of its goroutine fields.

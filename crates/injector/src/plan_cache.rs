@@ -15,7 +15,7 @@ use twox_hash::XxHash3_128;
 
 use crate::blob::{InjectionTarget, PrepareError};
 use crate::regular;
-use crate::tuning::{CODE_BYTES, HEAD_BYTES, SURVEYS};
+use crate::tuning::{HEAD_BYTES, MAX_CACHED_PLANS, MAX_CODE_FILE_BYTES};
 pub(crate) use folder::PlanFolder;
 
 /// Identity of an unchanged file: device, inode, modification time and length.
@@ -49,7 +49,7 @@ impl PlanCache {
         }
         let found = self.load_or_plan(&file, known, target.interpreted)?;
         let mut plans = lock();
-        if plans.len() >= SURVEYS {
+        if plans.len() >= MAX_CACHED_PLANS {
             plans.clear();
         }
         plans.insert(known, found.clone());
@@ -119,11 +119,11 @@ fn read_elf_header(file: &File) -> io::Result<Option<ElfHeader>> {
 /// Reads a whole file, unless it is larger than any program.
 fn read_file(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if file.metadata()?.len() > CODE_BYTES {
-        let why = format!("it is larger than {} MB", CODE_BYTES >> 20);
+    if file.metadata()?.len() > MAX_CODE_FILE_BYTES {
+        let why = format!("it is larger than {} MB", MAX_CODE_FILE_BYTES >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
     }
-    file.take(CODE_BYTES).read_to_end(&mut bytes)?;
+    file.take(MAX_CODE_FILE_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_file_that_is_larger_than_any_program_is_not_read() {
         let file = tempfile::tempfile().unwrap();
-        file.set_len(CODE_BYTES + 1).unwrap();
+        file.set_len(MAX_CODE_FILE_BYTES + 1).unwrap();
         assert!(read_file(&file).unwrap_err().to_string().contains("larger"));
     }
 

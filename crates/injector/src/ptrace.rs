@@ -129,9 +129,9 @@ pub(crate) fn set_blocked_signals(tid: Tid, mask: u64) -> io::Result<()> {
 /// Position of a thread relative to a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SyscallPosition {
-    /// At the beginning of one; the address is that after the instruction.
+    /// At the beginning of a system call, with the address after its instruction.
     Beginning(u64),
-    /// At the end of one.
+    /// At the end of a system call.
     End,
     /// Elsewhere.
     Elsewhere,

@@ -21,10 +21,14 @@ const CODE_64: u64 = 0x33;
 #[derive(Debug)]
 pub(crate) struct RemoteWorker<'a> {
     seized: &'a mut TracedThread,
+    /// General registers of the program, which the thread gets back at the end.
     registers: Registers,
+    /// Vector registers of the program, as by [`ptrace::get_vectors`].
     vectors: Vec<u8>,
+    /// Signals that the program blocks.
     mask: u64,
     cave: CodeCave,
+    /// Deadline of the current steps.
     until: Instant,
     /// Signal that stopped the process meanwhile (SIGSTOP cannot be blocked), or 0.
     stopped_by: i32,

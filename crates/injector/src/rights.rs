@@ -10,14 +10,14 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use crate::outcome::{FilePrivilege, SkipReason};
 use crate::regular;
-use crate::tuning::INTERPRETERS;
+use crate::tuning::MAX_INTERPRETERS;
 
 /// Checks the file that a process is about to execute, as `process` sees it. `path` may be relative
 /// to the process's working directory. `Ok` if nothing prevents a trace; a file that cannot be
 /// opened cannot be executed either, or belongs to another user.
 pub(crate) fn check_privileges(process: u32, path: &Path) -> Result<(), SkipReason> {
     let mut path = path.to_owned();
-    for _ in 0..INTERPRETERS {
+    for _ in 0..MAX_INTERPRETERS {
         let Some(file) = open_target(process, &path) else { return Ok(()) };
         if let Some(right) = gained_privilege(process, &file) {
             return Err(SkipReason::GainsRights { path, right });
@@ -49,7 +49,7 @@ pub(crate) fn open_target(process: u32, path: &Path) -> Option<OwnedFd> {
 }
 
 /// Whether the effective user of a process is `user`.
-pub(crate) fn is_of(process: u32, user: u32) -> bool {
+pub(crate) fn has_effective_user(process: u32, user: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     let mut users = line.unwrap_or_default().split_ascii_whitespace();
@@ -57,7 +57,8 @@ pub(crate) fn is_of(process: u32, user: u32) -> bool {
     users.nth(1).and_then(|effective| effective.parse().ok()) == Some(user)
 }
 
-/// Descriptor by which a process names a file, and the path below it.
+/// Descriptor by which a process names a file (`/proc/self/fd/3/...`), and the path below the
+/// descriptor's folder. `None` for other paths.
 fn descriptor_of_path(process: u32, path: &Path) -> Option<(u32, &Path)> {
     let own = format!("/proc/{process}/fd");
     let below = ["/proc/self/fd", "/proc/thread-self/fd", "/dev/fd", &own];

@@ -14,6 +14,7 @@ use crate::traced_thread::{self, StopKind, TracedThread};
 #[derive(Debug)]
 pub(crate) struct StoppedThreads {
     process: u32,
+    /// Descriptor that signals the end of the process.
     end: Arc<OwnedFd>,
     /// Whether the threads may stand still for another reason, too: a stop of their process.
     may_be_stopped: bool,

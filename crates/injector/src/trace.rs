@@ -13,7 +13,7 @@ use crate::outcome::{Error, InjectionOutcome, SkipReason};
 use crate::ptrace::Tid;
 use crate::rights;
 use crate::traced_thread::{StopKind, TracedThread};
-use crate::tuning::{LOADING, UNTIL_EXEC, UNTIL_INTERRUPTED};
+use crate::tuning::{MAX_LOAD_TIME, UNTIL_EXEC, UNTIL_INTERRUPTED};
 
 /// Thread that executes the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ fn wait_for_exec(seized: &mut TracedThread, connection: &UnixStream) -> Result<b
             // The exec has closed the connection, or the process reports that it failed.
             Ok(None) if has_ended(connection) => {
                 also = None;
-                until = until.min(Instant::now() + LOADING);
+                until = until.min(Instant::now() + MAX_LOAD_TIME);
             }
             Ok(None) | Err(Error::Gone { .. } | Error::Timeout { .. }) => return Ok(false),
             Err(error) => return Err(error),

@@ -10,7 +10,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::outcome::Error;
 use crate::ptrace::{self, Registers, ResumeMode, Tid, WaitReport};
-use crate::tuning::{LOOKS, PAUSE};
+use crate::tuning::{CHECK_PAUSE, YIELDS};
 
 /// Kind of a thread's stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,9 @@ pub(crate) struct TracedThread {
     /// Thread id, which an exec changes to the process id.
     tid: Tid,
     process: u32,
+    /// Descriptor that signals the end of the process.
     end: Arc<OwnedFd>,
+    /// Whether the thread stands still at a stop that was reported.
     stopped: bool,
     /// Whether reports of other threads are left for later: the thread's child may report before
     /// the thread does.
@@ -61,6 +63,8 @@ impl TracedThread {
         TracedThread::seize_by(ptrace::seize_spawning, process, tid, true)
     }
 
+    /// Begins to trace a thread by `seize`. With `alone`, reports of other threads are left for
+    /// later.
     fn seize_by(
         seize: impl FnOnce(Tid) -> io::Result<()>,
         process: u32,
@@ -91,9 +95,9 @@ impl TracedThread {
     pub(crate) fn into_child(self) -> Result<TracedThread, Error> {
         const STEP: &str = "following its child";
         let child = ptrace::vfork_child(self.tid);
-        let let_go = ptrace::detach_thread(self.tid, 0);
+        let detached = ptrace::detach_thread(self.tid, 0);
         let child = child.map_err(self.step_error(STEP))?;
-        match let_go {
+        match detached {
             // The thread was killed meanwhile, which does not affect its child.
             Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {
                 return Err(self.step_error(STEP)(error));
@@ -168,7 +172,7 @@ impl TracedThread {
                 }
                 Err(error) => return Err(self.step_error(step)(error)),
             }
-            if look < LOOKS {
+            if look < YIELDS {
                 std::thread::yield_now();
                 continue;
             }
@@ -177,7 +181,7 @@ impl TracedThread {
             }
             let mut ready = vec![PollFd::new(&*self.end, PollFlags::IN)];
             ready.extend(also.as_ref().map(|also| PollFd::new(also, PollFlags::IN)));
-            if poll(&mut ready, Some(&PAUSE)).is_err() {
+            if poll(&mut ready, Some(&CHECK_PAUSE)).is_err() {
                 continue;
             }
             if !ready[0].revents().is_empty() {

@@ -11,12 +11,12 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// The first line of the file, and of each later section if the collector writes it again.
-pub const HEAD: &str = "boot,host_sent,collector_received,collector_sent,host_received";
+pub const HEADER_LINE: &str = "boot,host_sent,collector_received,collector_sent,host_received";
 /// Maximum length of a line in bytes, with the newline that ends it.
-pub const LONGEST_LINE: usize = 256;
+pub const MAX_LINE_BYTES: usize = 256;
 
-/// Four timestamps, as NTP exchanges them: a request of the host and the collector's response. In
-/// nanoseconds since the Unix epoch, each by its own machine's clock.
+/// Four timestamps, as NTP exchanges them, of a request of the host and the collector's response:
+/// nanoseconds since the Unix epoch, each by the clock of the machine that took it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockExchange {
     /// The id of the boot of the host's kernel, as in the headers of its logs; 0 if unknown.
@@ -33,11 +33,11 @@ pub struct ClockExchange {
 
 impl ClockExchange {
     /// Returns the round-trip time: the time that request and response were under way together, in
-    /// nanoseconds. `None` if that is negative, or the response was sent before the request
-    /// arrived: then this is damaged, or a clock was set in between.
+    /// nanoseconds. `None` if the time is negative, or the response was sent before the request
+    /// arrived: then the exchange is damaged, or a clock was set in between.
     ///
-    /// A change of a single number either makes the round trip longer, so that the exchange is less
-    /// precise, or is detected here, or makes no bound wrong by more than the round trip was.
+    /// Damage to a single number makes the round trip longer, so that the exchange is less precise,
+    /// or is detected here, or makes no bound on the clocks wrong by more than the round trip was.
     pub fn round_trip(&self) -> Option<i64> {
         let waited = self.collector_sent.checked_sub(self.collector_received)?;
         let all = self.host_received.checked_sub(self.host_sent)?;
@@ -60,9 +60,9 @@ impl ClockExchange {
         fields.next().is_none().then_some(exchange)
     }
 
-    /// Passes the exchanges of the file at `path` to `each`, line by line in bounded memory, and
-    /// returns the number of damaged lines: the head line is not counted, a last line without its
-    /// newline is, since its end may be missing.
+    /// Passes the exchanges of the file at `path` to `each`, line by line in bounded memory.
+    /// Returns the number of damaged lines. A last line without its newline counts as damaged,
+    /// since its end may be missing; header lines do not.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -72,16 +72,16 @@ impl ClockExchange {
     ) -> io::Result<u64> {
         let path = &path.into();
         let mut file = BufReader::with_capacity(64 << 10, path.open()?);
-        let mut line = Vec::with_capacity(LONGEST_LINE);
+        let mut line = Vec::with_capacity(MAX_LINE_BYTES);
         let mut damaged = 0;
         loop {
             line.clear();
-            let read = (&mut file).take(LONGEST_LINE as u64).read_until(b'\n', &mut line)?;
+            let read = (&mut file).take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line)?;
             if read == 0 {
                 return Ok(damaged);
             }
             let exchange = match line.strip_suffix(b"\n") {
-                Some(head) if head == HEAD.as_bytes() => continue,
+                Some(line) if line == HEADER_LINE.as_bytes() => continue,
                 Some(line) => ClockExchange::parse_line(line),
                 None => {
                     skip_line(&mut file)?;
@@ -149,7 +149,8 @@ mod tests {
     }
 
     fn to_lines(all: &[ClockExchange]) -> String {
-        all.iter().fold(format!("{HEAD}\n"), |text, exchange| text + &exchange.to_string() + "\n")
+        all.iter()
+            .fold(format!("{HEADER_LINE}\n"), |text, exchange| text + &exchange.to_string() + "\n")
     }
 
     const SOME: ClockExchange = ClockExchange {
@@ -169,7 +170,7 @@ mod tests {
         assert_eq!(read_exchanges(to_lines(&[SOME; 3]).as_bytes()), (vec![SOME; 3], 0));
         // No head line, another kind of line end, and one more head line.
         assert_eq!(
-            read_exchanges(format!("{line}\r\n{HEAD}\n{line}\n").as_bytes()),
+            read_exchanges(format!("{line}\r\n{HEADER_LINE}\n{line}\n").as_bytes()),
             (vec![SOME; 2], 0)
         );
         assert_eq!(read_exchanges(b""), (vec![], 0));
@@ -200,7 +201,7 @@ mod tests {
         }
         // The last is cut off, and may be incomplete.
         assert_eq!(read_exchanges(format!("{SOME}\n{SOME}").as_bytes()), (vec![SOME], 1));
-        assert_eq!(read_exchanges(&[b'x'; LONGEST_LINE]), (vec![], 1));
+        assert_eq!(read_exchanges(&[b'x'; MAX_LINE_BYTES]), (vec![], 1));
     }
 
     #[test]

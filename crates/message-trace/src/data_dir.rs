@@ -75,7 +75,7 @@ impl DataDir {
 
     fn imports_with(
         &self,
-        is_whole: impl Fn(&ImportedTrace) -> bool,
+        is_complete: impl Fn(&ImportedTrace) -> bool,
     ) -> Result<Vec<ImportedTrace>, PathError> {
         let mut imports: Vec<ImportedTrace> = directory_entries(&self.imports_dir())?
             .into_iter()
@@ -85,7 +85,7 @@ impl DataDir {
                 let name = Some(name).filter(|name| !name.starts_with('.'))?.to_owned();
                 Some(ImportedTrace { name, directory: entry.path })
             })
-            .filter(is_whole)
+            .filter(is_complete)
             .collect();
         imports.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(imports)
@@ -252,16 +252,17 @@ impl DataDir {
         Ok(self.host_files(|_| true)?.left_out)
     }
 
-    /// Returns the files in the directories of the hosts for which `is` holds, sorted by path.
-    fn host_files(&self, is: impl Fn(&DataPath) -> bool) -> Result<HostFiles, PathError> {
+    /// Returns the files in the directories of the hosts for which `is_wanted` holds, sorted by
+    /// path, and the skipped entries.
+    fn host_files(&self, is_wanted: impl Fn(&DataPath) -> bool) -> Result<HostFiles, PathError> {
         let mut found = HostFiles::default();
         for host in directory_entries(&self.hosts_dir())? {
             if host.kind != FileKind::Directory {
                 found.skip_file(host.path, host.kind.to_string());
                 continue;
             }
-            // A user who may make a directory here must not be able to make all commands fail by
-            // it.
+            // A user who may make a directory here must not be able to make all commands fail with
+            // an unreadable one.
             let entries = match host.path.entries() {
                 Ok(entries) => entries,
                 Err(error) => {
@@ -272,7 +273,7 @@ impl DataDir {
             for DirectoryEntry { path, kind } in entries {
                 if kind != FileKind::Regular {
                     found.skip_file(path, kind.to_string());
-                } else if is(&path) {
+                } else if is_wanted(&path) {
                     found.files.push(path);
                 }
             }

@@ -80,7 +80,7 @@ pub struct Message {
     pub direction: i8,
     /// Transport protocol.
     pub protocol: TransportProtocol,
-    /// Size of the payload.
+    /// Size of the payload, in bytes.
     pub bytes: i64,
     /// Number of messages that were merged into this one; 0 for a connection setup.
     pub parts: i32,
@@ -101,8 +101,8 @@ pub struct ConnectSpan {
 }
 
 impl Message {
-    /// Creates a message between `ends`: one part without payload, at unknown times. All messages
-    /// are made from this one.
+    /// Creates a message between `ends`: one part without payload, at unknown times. All other
+    /// facts are set afterwards.
     #[inline]
     pub fn between_ends(ends: EndPair, flow: FlowId, direction: i8) -> Message {
         let EndPair { src, dst, protocol } = ends;
@@ -189,7 +189,8 @@ impl Message {
         })
     }
 
-    /// Returns the network latency; it includes the remaining clock error (WAP5 section 5.2).
+    /// Returns the network latency in nanoseconds; it includes the remaining clock error (WAP5
+    /// section 5.2).
     pub fn network_latency(&self) -> Option<i64> {
         Some(self.recv_ts?.saturating_sub(self.send_ts?))
     }
@@ -233,9 +234,9 @@ pub fn arrival_of_times(
     recv_first: Option<i64>,
     recv_last: Option<i64>,
 ) -> Option<i64> {
-    let of_reading = recv_last.zip(recv_first);
+    let own_times = recv_last.zip(recv_first);
     recv_ts.map(|ts| {
-        of_reading.map_or(ts, |(end, begin)| ts.saturating_sub(end.saturating_sub(begin)))
+        own_times.map_or(ts, |(last, first)| ts.saturating_sub(last.saturating_sub(first)))
     })
 }
 

@@ -1,6 +1,5 @@
-//! Operations of messages, as far as passes over many messages need them: the role, the number of
-//! the name, the outcome, and the span of a tracer. The texts are in `operations.parquet`
-//! ([`crate::table::operations`]).
+//! Operations of messages in memory: the role, the number of the name, the outcome, and the span of
+//! a tracer. The texts are only in `operations.parquet` ([`crate::table::operations`]).
 
 /// Role of a message in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +45,7 @@ pub struct OperationFacts {
 }
 
 impl OperationFacts {
-    /// Returns for a response whether the answering side failed.
+    /// Returns for a response whether the answering side failed; `None` for other messages.
     pub fn response_outcome(&self) -> Option<bool> {
         (self.role == OperationRole::Response).then_some(self.is_error)
     }

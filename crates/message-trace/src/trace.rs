@@ -36,7 +36,10 @@ pub struct MessageTrace {
     /// Nodes that sent or received the messages; parts of a trace share the table.
     pub nodes: Arc<NodeList>,
     endpoints: EndpointInterner,
+    /// The texts of the call ids.
     pub(crate) calls: CallIds,
+    /// `send_first`, `send_last`, `recv_first`, `recv_last`, `send_ts` and `recv_ts` of each
+    /// message.
     pub(crate) times: [Vec<i64>; 6],
     pub(crate) src: Vec<NodeId>,
     pub(crate) dst: Vec<NodeId>,
@@ -50,22 +53,23 @@ pub struct MessageTrace {
     pub(crate) bytes: Vec<i64>,
     pub(crate) parts: Vec<i32>,
     pub(crate) connects: SparseColumn<ConnectSpan>,
+    /// The number of each message's call id in `calls`, or [`NO_CALL`].
     pub(crate) call: Vec<u32>,
     pub(crate) operations: SparseColumn<OperationFacts>,
     pub(crate) words: WordColumn,
-    /// Facts about the rest, if this is a part of a trace.
+    /// Facts about the whole trace, if this is only a part of it.
     pub beyond: WholeTraceFacts,
 }
 
-/// Facts about the rest of a trace that its part needs: for messages without call ids, how many
-/// their two sides sent.
+/// Facts about a whole trace by which the responses in a part of it are assigned to requests. They
+/// count messages without call ids, by the side that sent them.
 #[derive(Clone, Debug, Default)]
 pub struct WholeTraceFacts {
-    /// Number of requests before the first message that are not answered before it, by flow; flows
-    /// without such requests are omitted.
+    /// Number of requests before the first message of the part that are not answered before it, by
+    /// flow; flows without such requests are omitted.
     pub open: FxHashMap<FlowId, u32>,
-    /// Flows with different numbers of messages from their two sides in the whole trace; `None`:
-    /// this is the whole.
+    /// Flows with different numbers of messages from their two sides in the whole trace; `None` if
+    /// the part is the whole trace.
     pub uneven: Option<Arc<FxHashSet<FlowId>>>,
 }
 
@@ -187,7 +191,7 @@ impl MessageTrace {
         }
     }
 
-    /// Returns whether any message has [`Message::connect`].
+    /// Returns whether [`Message::connect`] of any message is known.
     pub fn has_connects(&self) -> bool {
         !self.connects.is_empty()
     }

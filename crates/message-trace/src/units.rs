@@ -76,8 +76,8 @@ pub fn format_expected(number: f64) -> String {
     }
 }
 
-/// Formats a share from 0 to 1 in per cent with one decimal; the smallest are `<0.1%`. The sum of
-/// no shares is -0 in Rust, which prints as 0 here.
+/// Formats a share from 0 to 1 in per cent with one decimal; the smallest are `<0.1%`. A share of
+/// -0, which is the sum of no shares in Rust, is printed as 0.
 pub fn format_percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         "<0.1%".to_owned()

@@ -81,7 +81,7 @@ impl WordColumn {
     }
 }
 
-/// The place of one end of a message.
+/// The position of one end of a message among the ends of all messages.
 fn place(row: usize, end: MessageEnd) -> u64 {
     2 * row as u64 + end as u64
 }

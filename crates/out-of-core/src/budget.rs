@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 /// Limit of the bytes of records in memory, for all stores together.
 #[derive(Debug)]
 pub struct MemoryBudget {
+    /// Bytes that are not taken.
     left: AtomicI64,
+    /// Bytes written to temporary files.
     spilled: AtomicU64,
 }
 

@@ -116,6 +116,7 @@ pub struct MergedRuns<'s, T: KeyedRecord> {
     /// Number of records that are read of a run together.
     most: usize,
     readers: Vec<RunCursor<T>>,
+    /// The remaining records of the last run, which is in memory.
     last: &'s [T],
     /// The runs with remaining records, by their next keys.
     heap: BinaryHeap<Reverse<(T::Key, usize)>>,
@@ -157,6 +158,7 @@ impl<T: KeyedRecord> RunCursor<T> {
 }
 
 impl<T: KeyedRecord> MergedRuns<'_, T> {
+    /// The next record in order; `None` after the last one.
     fn next_record(&mut self) -> Result<Option<T>, PathError> {
         if self.readers.is_empty() {
             // The usual case: one run.

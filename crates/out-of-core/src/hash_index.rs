@@ -14,6 +14,7 @@ const FREE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub struct HashIndex {
     pool: MemoryPool,
+    /// The slots: a number, or [`FREE`].
     numbers: SpillableVec<u32>,
 }
 
@@ -50,7 +51,7 @@ impl HashIndex {
         Ok(())
     }
 
-    /// The number with this `hash` for which `is` returns true.
+    /// The number with this `hash` for which `is_sought` returns true.
     ///
     /// # Errors
     /// If there is no number: the free slot for it, which exists after
@@ -58,14 +59,14 @@ impl HashIndex {
     pub fn find_number(
         &self,
         hash: u64,
-        is: impl Fn(u32) -> bool,
+        is_sought: impl Fn(u32) -> bool,
     ) -> Result<u32, Option<FreeSlot>> {
         let count = self.numbers.len();
         let first = hash as usize & count.wrapping_sub(1);
         for at in (first..count).chain(0..first.min(count)) {
             match self.numbers[at] {
                 FREE => return Err(Some(FreeSlot(at))),
-                number if is(number) => return Ok(number),
+                number if is_sought(number) => return Ok(number),
                 _ => {}
             }
         }

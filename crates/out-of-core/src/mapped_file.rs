@@ -115,6 +115,7 @@ fn reserve_range(file: &File, from: u64, to: u64) -> io::Result<()> {
     file.sync_data()
 }
 
+/// Maps the first `bytes` bytes of a file, and returns the address of the first.
 fn map_file(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: the kernel chooses an unused address. The file has at least `bytes` bytes and no

@@ -19,7 +19,7 @@ use crate::tuning::{MAPPED_BLOCK_BYTES, MIN_MAPPED_BYTES, RECENT_BLOCKS};
 
 thread_local! {
     /// Blocks that this thread used recently, each at the index to which its number hashes.
-    static LATELY: [Cell<usize>; RECENT_BLOCKS] = const { [const { Cell::new(usize::MAX) }; RECENT_BLOCKS] };
+    static RECENTLY_USED: [Cell<usize>; RECENT_BLOCKS] = const { [const { Cell::new(usize::MAX) }; RECENT_BLOCKS] };
 }
 
 /// The memory that the tables of one stage share. A clone refers to the same pool.
@@ -87,7 +87,7 @@ impl MemoryPool {
     #[inline]
     pub(crate) fn touch_page(&self, address: usize) {
         let block = address / MAPPED_BLOCK_BYTES;
-        let is_new = LATELY.with(|lately| {
+        let is_new = RECENTLY_USED.with(|lately| {
             // Rows of several tables are used alternately: the hash gives neighbouring blocks, and
             // mostly also blocks of different tables, different indices.
             let place =

@@ -149,18 +149,18 @@ impl<T: Copy> SpillableVec<T> {
         &mut self.rows_mut()[range]
     }
 
-    /// The first index from `from` on at which `is` returns false.
-    pub fn end_where(&self, from: usize, is: impl Fn(&T) -> bool) -> usize {
-        from + self.range(from..self.len()).take_while(|row| is(row)).count()
+    /// The first index from `from` on at which `condition` returns false.
+    pub fn end_where(&self, from: usize, condition: impl Fn(&T) -> bool) -> usize {
+        from + self.range(from..self.len()).take_while(|row| condition(row)).count()
     }
 
-    /// The first index in `range` at which `is` returns false. `is` must return true for all
+    /// The first index in `range` at which `condition` returns false. It must return true for all
     /// earlier rows, and false for all later ones.
-    pub fn partition_point(&self, range: Range<usize>, is: impl Fn(&T) -> bool) -> usize {
+    pub fn partition_point(&self, range: Range<usize>, condition: impl Fn(&T) -> bool) -> usize {
         let Range { mut start, mut end } = self.clamp_range(range);
         while start < end {
             let middle = start + (end - start) / 2;
-            if self.get(middle).is_some_and(&is) { start = middle + 1 } else { end = middle }
+            if self.get(middle).is_some_and(&condition) { start = middle + 1 } else { end = middle }
         }
         start
     }
@@ -244,6 +244,7 @@ impl<T: Copy> SpillableVec<T> {
         self.truncate(kept);
     }
 
+    /// Notifies the pool that a row of a file is about to be used.
     #[inline]
     fn touch_row(&self, at: usize) {
         if let VecStorage::File(file, _) = &self.storage {
@@ -264,6 +265,7 @@ impl<T: Copy> SpillableVec<T> {
         }
     }
 
+    /// All rows, without notifying the pool of their use.
     #[inline]
     fn rows_mut(&mut self) -> &mut [T] {
         match &mut self.storage {
@@ -285,6 +287,7 @@ impl<T: Copy> SpillableVec<T> {
         }
     }
 
+    /// The part of a range that has rows.
     fn clamp_range(&self, range: Range<usize>) -> Range<usize> {
         let end = range.end.min(self.len());
         range.start.min(end)..end

@@ -53,21 +53,24 @@ const NAME: &str = "amqp";
 
 const HEADER: &[u8] = b"AMQP\0\0\x09\x01";
 
-/// Method by which a client agrees on limits.
+/// Method by which a client accepts the limits of the connection.
 const TUNED: &str = "connection.tune-ok";
 
+/// Frame types.
 const METHOD: u8 = 1;
 const HEARTBEAT: u8 = 8;
+
+/// Last byte of each frame.
 const END: u8 = 0xce;
 
 /// Largest plausible frame size in bytes; a larger one is not AMQP.
-const GREATEST: u32 = 1 << 24;
+const MAX_FRAME_BYTES: u32 = 1 << 24;
 
 /// Whether the bytes begin with a complete frame of a known method.
 fn is_method(bytes: &[u8]) -> bool {
     let mut cursor = ByteCursor(bytes);
     let head = (cursor.u8(), cursor.be_u16(), cursor.be_u32());
-    let (Some(METHOD), Some(_), Some(size @ 4..GREATEST)) = head else { return false };
+    let (Some(METHOD), Some(_), Some(size @ 4..MAX_FRAME_BYTES)) = head else { return false };
     let end = cursor.0.get(size as usize);
     let (class, method) = (cursor.be_u16(), cursor.be_u16());
     let known = class.zip(method).and_then(|(class, method)| methods::find_method(class, method));
@@ -76,14 +79,14 @@ fn is_method(bytes: &[u8]) -> bool {
 
 #[derive(Debug)]
 struct Amqp {
-    /// Place of the client's `tune-ok`; the request for a virtual host that follows it is part of
+    /// Log position of the client's `tune-ok`; the request for a virtual host after it is part of
     /// the same request.
     tuned: Option<LogPosition>,
 }
 
 impl MessageParser for Amqp {
     const NAME: &'static str = NAME;
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
 
     fn parse_message(
         &mut self,
@@ -91,9 +94,9 @@ impl MessageParser for Amqp {
         out: &mut OperationSink<'_>,
     ) -> ParseStep {
         if unparsed.bytes.first() == Some(&b'A') {
-            let there = unparsed.bytes.len().min(HEADER.len());
-            return match unparsed.bytes.get(..there) == HEADER.get(..there) {
-                true if there < HEADER.len() => unparsed.wait_or_give_up(),
+            let available = unparsed.bytes.len().min(HEADER.len());
+            return match unparsed.bytes.get(..available) == HEADER.get(..available) {
+                true if available < HEADER.len() => unparsed.wait_or_give_up(),
                 true => {
                     let begin =
                         ProtocolOperation::new(unparsed.position_at(0), MessageRole::Request, NAME);
@@ -108,7 +111,7 @@ impl MessageParser for Amqp {
         let (Some(kind), Some(channel), Some(size)) = head else {
             return unparsed.wait_or_give_up();
         };
-        if !matches!(kind, METHOD | 2 | 3 | HEARTBEAT) || size >= GREATEST {
+        if !matches!(kind, METHOD | 2 | 3 | HEARTBEAT) || size >= MAX_FRAME_BYTES {
             return ParseStep::Lost;
         }
         let length = 8 + u64::from(size);
@@ -116,7 +119,7 @@ impl MessageParser for Amqp {
         if kind != METHOD {
             return if unparsed.after_gap { ParseStep::Lost } else { ParseStep::Skip(length) };
         }
-        let there = cursor.0.len().min(size as usize);
+        let available = cursor.0.len().min(size as usize);
         let whole = cursor.0.len() > size as usize;
         if !whole && !unparsed.ended {
             return ParseStep::More;
@@ -124,7 +127,7 @@ impl MessageParser for Amqp {
         if whole && cursor.0.get(size as usize) != Some(&END) {
             return ParseStep::Lost;
         }
-        let body = ByteCursor(cursor.0.get(..there).unwrap_or_default());
+        let body = ByteCursor(cursor.0.get(..available).unwrap_or_default());
         let Some(operation) = parse_operation(channel, body, unparsed.position_at(0)) else {
             return ParseStep::Lost;
         };
@@ -157,7 +160,8 @@ fn parse_operation(
     place: LogPosition,
 ) -> Option<ProtocolOperation> {
     let (class, number) = (body.be_u16()?, body.be_u16()?);
-    let AmqpMethod { name, role, asks, arguments, .. } = *methods::find_method(class, number)?;
+    let AmqpMethod { name, role, request_number, arguments, .. } =
+        *methods::find_method(class, number)?;
     let mut label = name.to_owned();
     let mut operation = ProtocolOperation::new(place, role, NAME);
     match arguments {
@@ -190,7 +194,7 @@ fn parse_operation(
         }
     }
     if role != MessageRole::OneWay && !methods::is_login(class, number) {
-        let call = u64::from(channel) << 32 | u64::from(class) << 16 | u64::from(asks);
+        let call = u64::from(channel) << 32 | u64::from(class) << 16 | u64::from(request_number);
         operation = operation.with_call(call);
     }
     Some(operation.with_name(label))

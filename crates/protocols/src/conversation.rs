@@ -16,6 +16,7 @@ pub struct Conversation(ConversationState);
 enum ConversationState {
     /// The protocol is not known yet.
     Unknown(FlowOpening),
+    /// The protocol is known: its parser, and the rule by which its snippets are captured.
     Speaking(Box<dyn ProtocolParser>, SnippetRule),
     /// The rest of the flow cannot be parsed.
     Silent,
@@ -45,7 +46,7 @@ impl Conversation {
 
     /// Adds the next snippet of either side, in the order of time, and appends to `out` the
     /// operations that have become certain. Some become certain only with a later status, so
-    /// operations are not in the order of their places.
+    /// operations are not in the order of their log positions.
     pub fn add_snippet(&mut self, piece: &FlowSnippet<'_>, out: &mut Vec<SpokenOperation>) {
         match (piece.class, &mut self.0) {
             (SnippetRule::Other, ConversationState::Unknown(opening)) => {

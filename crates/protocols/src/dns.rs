@@ -47,7 +47,7 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 }
 
 /// Largest plausible number of records in one section of a message.
-const RECORDS: u16 = 500;
+const MAX_RECORDS: u16 = 500;
 
 #[derive(Debug)]
 struct Dns;
@@ -57,7 +57,9 @@ struct DnsMessage {
     id: u16,
     is_response: bool,
     opcode: u8,
+    /// Response code.
     code: u8,
+    /// Record type of the question.
     kind: u16,
 }
 
@@ -75,7 +77,7 @@ fn read_message(bytes: &[u8]) -> Option<DnsMessage> {
     }
     let [_, answers, authorities, additions] = counts;
     let few = is_response || opcode == 5 || answers == 0 && authorities <= 1 && additions <= 2;
-    if !few || counts.iter().any(|count| *count > RECORDS) || !is_response && code != 0 {
+    if !few || counts.iter().any(|count| *count > MAX_RECORDS) || !is_response && code != 0 {
         return None;
     }
     // Labels of the name (RFC 1035, 3.1), at most 255 bytes.
@@ -101,7 +103,7 @@ fn read_message(bytes: &[u8]) -> Option<DnsMessage> {
 
 impl MessageParser for Dns {
     const NAME: &'static str = "dns";
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
 
     fn parse_message(
         &mut self,
@@ -116,8 +118,8 @@ impl MessageParser for Dns {
             if cursor.0.len() < usize::from(stated) && !unparsed.ended {
                 return ParseStep::More;
             }
-            let there = cursor.0.len().min(usize::from(stated));
-            cursor = ByteCursor(cursor.0.get(..there).unwrap_or_default());
+            let available = cursor.0.len().min(usize::from(stated));
+            cursor = ByteCursor(cursor.0.get(..available).unwrap_or_default());
         }
         let Some(message) = read_message(cursor.0) else { return ParseStep::Lost };
         let role = if message.is_response { MessageRole::Response } else { MessageRole::Request };

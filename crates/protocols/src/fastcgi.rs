@@ -35,14 +35,14 @@ pub(crate) static FASTCGI: ProtocolSpec = Spec {
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {
-    let requests = BoundedMap::new(REQUESTS);
-    Box::new(MessageStreams::new(FastCgi { requests, answered: BoundedMap::new(REQUESTS) }))
+    let requests = BoundedMap::new(MAX_REQUESTS);
+    Box::new(MessageStreams::new(FastCgi { requests, answered: BoundedMap::new(MAX_REQUESTS) }))
 }
 
 const NAME: &str = "fastcgi";
 
-/// Maximum number of concurrent requests of a connection. Servers use one.
-const REQUESTS: usize = 8;
+/// Maximum number of concurrent requests of a connection that are remembered. Servers use one.
+const MAX_REQUESTS: usize = 8;
 
 const BEGIN_REQUEST: u8 = 1;
 const ABORT_REQUEST: u8 = 2;
@@ -73,7 +73,7 @@ struct FastCgiRequest {
 
 impl MessageParser for FastCgi {
     const NAME: &'static str = NAME;
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
 
     fn parse_message(
         &mut self,
@@ -91,15 +91,15 @@ impl MessageParser for FastCgi {
         if version != 1 || !(1..=11).contains(&kind) {
             return ParseStep::Lost;
         }
-        let there = cursor.0.len().min(usize::from(length));
-        let whole = there == usize::from(length);
+        let available = cursor.0.len().min(usize::from(length));
+        let whole = available == usize::from(length);
         if matches!(kind, BEGIN_REQUEST | PARAMS | STDOUT | END_REQUEST)
             && !whole
             && !unparsed.ended
         {
             return ParseStep::More;
         }
-        let body = cursor.0.get(..there).unwrap_or_default();
+        let body = cursor.0.get(..available).unwrap_or_default();
         match unparsed.speaker {
             FlowSpeaker::Client => self.parse_request(kind, id, body, whole, unparsed, out),
             FlowSpeaker::Server => self.parse_response(kind, id, body, unparsed, out),
@@ -238,7 +238,7 @@ impl FastCgi {
     }
 }
 
-/// Names and values that are complete.
+/// Names and values of parameters, up to the first incomplete parameter.
 fn whole_params(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut cursor = ByteCursor(bytes);
     std::iter::from_fn(move || {
@@ -255,9 +255,9 @@ fn param_length(cursor: &mut ByteCursor<'_>) -> Option<usize> {
     }
 }
 
-/// Status of a response's CGI headers: 200 if there is none, 302 with a location. In incomplete
-/// headers only the first one counts, since programs that write a status write it first. `None` if
-/// the first one is incomplete.
+/// Status of a response by its CGI headers. Without a Status header it is 302 if there is a
+/// Location header, otherwise 200. This also holds if only the first header is complete, since
+/// programs that write a status write it first. `None` if the first header is incomplete.
 fn cgi_status(body: &[u8]) -> Option<String> {
     let mut is_redirect = false;
     let mut rest = body;
@@ -275,8 +275,8 @@ fn cgi_status(body: &[u8]) -> Option<String> {
         is_redirect |= name.eq_ignore_ascii_case(b"location");
         rest = rest.get(length..)?;
     }
-    let is_there = rest.len() < body.len();
-    is_there.then(|| if is_redirect { "302" } else { "200" }.to_owned())
+    let has_first_header = rest.len() < body.len();
+    has_first_header.then(|| if is_redirect { "302" } else { "200" }.to_owned())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Flow snippet: the part of a message that the preloaded library captured, as a conversation
-//! receives it.
+//! receives it. A turn is what one side sends until the other side sends.
 
 /// Sender of a message on a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ pub struct LogPosition {
 pub struct FlowSnippet<'a> {
     /// Sender of the bytes.
     pub speaker: FlowSpeaker,
-    /// Rule by which they were kept.
+    /// Rule by which the library chose the bytes.
     pub class: SnippetRule,
     /// The captured bytes of the snippet.
     pub bytes: &'a [u8],

@@ -17,7 +17,8 @@ const HTTP1: u8 = 32;
 const HTTP2: u8 = 64;
 
 /// Passes arbitrary bytes as snippets to the parser of a protocol, and to a conversation. Panics if
-/// an invariant is violated: names are short and printable, and each place is that of a snippet.
+/// an invariant is violated: names are short and printable, and each operation has the log position
+/// of a snippet.
 pub fn fuzz(protocol: &ProtocolSpec, bytes: &[u8]) {
     let (mut of_parser, mut of_conversation) = (Vec::new(), Vec::new());
     let (mut parser, mut conversation) = ((protocol.open)(), Conversation::new());

@@ -91,7 +91,7 @@ struct Http {
 
 impl MessageParser for Http {
     const NAME: &'static str = NAME;
-    const BOUND: usize = HTTP1_HEAD_BYTES;
+    const MAX_EXAMINED_BYTES: usize = HTTP1_HEAD_BYTES;
     const SNIPPETS_BEGIN_MESSAGES: bool = true;
 
     fn parse_message(
@@ -216,7 +216,7 @@ impl Http {
     }
 }
 
-/// Length of a head, including the empty line after it.
+/// Length of a head, including the empty line after it; `None` if the head is incomplete.
 fn header_end(bytes: &[u8]) -> Option<usize> {
     let mut line = 0;
     for (at, byte) in bytes.iter().enumerate() {

@@ -5,7 +5,7 @@ mod command_lines;
 use registry::{EntryHelp, Spec};
 
 use self::command_lines::{
-    has_tag_after, is_greeting, is_tag, literal_length, parse_command, tag_number,
+    has_tag_like, is_greeting, is_tag, literal_length, parse_command, tag_number,
 };
 use crate::bounded_map::BoundedMap;
 use crate::cursor::first_line;
@@ -16,7 +16,7 @@ use crate::parser::{FlowContinuation, ProtocolParser};
 use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::silent_turn::role_of_speaker;
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
-use crate::tuning::{OTHER_MESSAGE_BYTES, WAITING};
+use crate::tuning::{MAX_UNANSWERED, OTHER_MESSAGE_BYTES};
 
 /// Registry entry of IMAP.
 pub(crate) static IMAP: ProtocolSpec = Spec {
@@ -46,15 +46,15 @@ pub(crate) static IMAP: ProtocolSpec = Spec {
 
 fn open_parser() -> Box<dyn ProtocolParser> {
     Box::new(MessageStreams::new(Imap {
-        unanswered: BoundedMap::new(WAITING),
+        unanswered: BoundedMap::new(MAX_UNANSWERED),
         answer: None,
         has_begun: false,
-        is_asked: true,
+        has_unanswered: true,
         continues: false,
         literal: 0,
-        asked_for: None,
-        may_be_asked_for: None,
-        assumed: None,
+        wanted_continuation: None,
+        possible_continuation: None,
+        assumed_continuation: None,
     }))
 }
 
@@ -70,25 +70,26 @@ struct Imap {
     /// Whether anything was sent.
     has_begun: bool,
     /// Whether the client has sent, or may have sent, something that is unanswered.
-    is_asked: bool,
+    has_unanswered: bool,
     /// Whether the client's next line continues its previous command.
     continues: bool,
     /// Length in bytes of a literal that the client sends when the server requests it.
     literal: u64,
     /// Command that the server wants continued: what the client sends next is another request of
     /// that command.
-    asked_for: Option<u64>,
+    wanted_continuation: Option<u64>,
     /// The command that the server may want continued, after an unreadable response: what the
     /// client sends next continues this command, unless it is another command.
-    may_be_asked_for: Option<u64>,
-    /// Command that the client's latest bytes were assumed to continue. The server's response
-    /// decides: a response with another tag answers that other command.
-    assumed: Option<u64>,
+    possible_continuation: Option<u64>,
+    /// Command that the client's latest bytes were assumed to continue, and whose call id their
+    /// operation got. If the server's response has an unknown tag, the bytes were another command,
+    /// and its response gets the same call id.
+    assumed_continuation: Option<u64>,
 }
 
 impl MessageParser for Imap {
     const NAME: &'static str = NAME;
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
 
     fn parse_message(
         &mut self,
@@ -97,19 +98,22 @@ impl MessageParser for Imap {
     ) -> ParseStep {
         let is_client = unparsed.speaker == FlowSpeaker::Client;
         if is_client {
-            if self.may_be_asked_for.is_some() {
+            if self.possible_continuation.is_some() {
                 let Some((line, _)) = first_line(unparsed.bytes) else {
                     return unparsed.wait_or_give_up();
                 };
-                let asked_for = self.may_be_asked_for.take();
+                let wanted_continuation = self.possible_continuation.take();
                 if parse_command(line).is_some()
-                    || asked_for.is_some_and(|it| has_tag_after(line, it))
+                    || wanted_continuation.is_some_and(|it| has_tag_like(line, it))
                 {
                     (self.continues, self.literal) = (false, 0);
                 } else {
-                    (self.asked_for, self.assumed) = (asked_for, asked_for);
-                    // The command is unanswered again, whatever it was.
-                    asked_for.into_iter().for_each(|call| self.unanswered.insert(call, ""));
+                    (self.wanted_continuation, self.assumed_continuation) =
+                        (wanted_continuation, wanted_continuation);
+                    // The command is unanswered again; its verb is no longer known.
+                    wanted_continuation
+                        .into_iter()
+                        .for_each(|call| self.unanswered.insert(call, ""));
                 }
             }
             self.continue_command(unparsed.position_at(0), out);
@@ -147,7 +151,7 @@ impl MessageParser for Imap {
 
     fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         if speaker == FlowSpeaker::Client {
-            // Data in response to something unreadable.
+            // The data answered a request that could not be read.
             let is_known = self.unanswered.latest_key().is_some();
             if let Some((place, None)) = self.answer.take_if(|_| !is_known) {
                 out.for_speaker(FlowSpeaker::Server).push(ProtocolOperation::new(
@@ -156,7 +160,7 @@ impl MessageParser for Imap {
                     NAME,
                 ));
             }
-            (self.has_begun, self.is_asked) = (true, true);
+            (self.has_begun, self.has_unanswered) = (true, true);
         }
     }
 
@@ -164,16 +168,16 @@ impl MessageParser for Imap {
         self.on_gap(speaker, out);
         if speaker == FlowSpeaker::Server {
             // The unreadable part may have been the response, or a request for more.
-            self.may_be_asked_for = self.unanswered.latest_key().copied();
+            self.possible_continuation = self.unanswered.latest_key().copied();
             self.unanswered.drain_entries().for_each(drop);
-            self.asked_for = None;
+            self.wanted_continuation = None;
         }
     }
 
     fn on_gap(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         if speaker == FlowSpeaker::Client {
-            (self.continues, self.literal, self.asked_for) = (false, 0, None);
-            self.may_be_asked_for = None;
+            (self.continues, self.literal, self.wanted_continuation) = (false, 0, None);
+            self.possible_continuation = None;
         } else {
             self.cut_response(out);
         }
@@ -189,7 +193,7 @@ impl MessageParser for Imap {
     }
 
     fn may_be_blank(&self, speaker: FlowSpeaker) -> bool {
-        let wanted = self.asked_for.or(self.may_be_asked_for).is_some();
+        let wanted = self.wanted_continuation.or(self.possible_continuation).is_some();
         speaker == FlowSpeaker::Client && (self.continues || wanted)
     }
 
@@ -220,7 +224,7 @@ impl Imap {
 
     /// Emits the continuation of a command as a request of its own, since the server asked for it.
     fn continue_command(&mut self, place: LogPosition, out: &mut OperationSink<'_>) {
-        let Some(call) = self.asked_for.take() else { return };
+        let Some(call) = self.wanted_continuation.take() else { return };
         self.continues = true;
         let verb = self.unanswered.get(&call).copied().unwrap_or_default();
         let name = if verb == "IDLE" { "DONE" } else { verb };
@@ -261,7 +265,7 @@ impl Imap {
         out: &mut OperationSink<'_>,
     ) -> Option<FlowContinuation> {
         if !std::mem::replace(&mut self.has_begun, true) && is_greeting(line) {
-            self.is_asked = false;
+            self.has_unanswered = false;
             out.push(
                 ProtocolOperation::new(place, MessageRole::OneWay, NAME).with_name("greeting"),
             );
@@ -277,7 +281,7 @@ impl Imap {
                 call,
                 ..ProtocolOperation::new(begun, MessageRole::Response, NAME)
             });
-            self.asked_for = call;
+            self.wanted_continuation = call;
             return Some(FlowContinuation::Same);
         }
         let status = ["OK", "NO", "BAD"].into_iter().find(|of| of.as_bytes() == word);
@@ -296,9 +300,10 @@ impl Imap {
             }
             return Some(FlowContinuation::Same);
         };
-        (self.asked_for, self.literal, self.is_asked) = (None, 0, false);
-        let is_other = self.unanswered.get(&tag_number(tag)).is_none();
-        let call = self.assumed.take().filter(|_| is_other).unwrap_or(tag_number(tag));
+        (self.wanted_continuation, self.literal, self.has_unanswered) = (None, 0, false);
+        let has_unknown_tag = self.unanswered.get(&tag_number(tag)).is_none();
+        let call =
+            self.assumed_continuation.take().filter(|_| has_unknown_tag).unwrap_or(tag_number(tag));
         let verb = self.unanswered.remove(&call).unwrap_or_default();
         let begun = self.answer.take().map_or(place, |(begun, _)| begun);
         let response = ProtocolOperation::new(begun, MessageRole::Response, NAME).with_call(call);
@@ -307,13 +312,14 @@ impl Imap {
         Some(if is_silent { FlowContinuation::Silent } else { FlowContinuation::Same })
     }
 
-    /// Whether the client waits for news only.
+    /// Whether untagged data of the server answers no command: none is unanswered, or only IDLE.
     fn expects_news(&self) -> bool {
         match self.unanswered.latest_key() {
             Some(call) => {
-                self.asked_for == Some(*call) && self.unanswered.get(call) == Some(&"IDLE")
+                self.wanted_continuation == Some(*call)
+                    && self.unanswered.get(call) == Some(&"IDLE")
             }
-            None => !self.is_asked,
+            None => !self.has_unanswered,
         }
     }
 

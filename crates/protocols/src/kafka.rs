@@ -15,7 +15,7 @@ use crate::operation::{MessageRole, OperationSink, ProtocolOperation};
 use crate::parser::ProtocolParser;
 use crate::protocol::{ProtocolEntry, ProtocolSpec};
 use crate::streams::{MessageParser, MessageStreams, ParseStep, UnparsedBytes};
-use crate::tuning::{OTHER_MESSAGE_BYTES, WAITING};
+use crate::tuning::{MAX_UNANSWERED, OTHER_MESSAGE_BYTES};
 
 /// Registry entry of Kafka.
 pub(crate) static KAFKA: ProtocolSpec = Spec {
@@ -34,7 +34,7 @@ pub(crate) static KAFKA: ProtocolSpec = Spec {
                 return yes_if(false);
             };
             let mut answer = ByteCursor(opening.server_bytes());
-            let size = answer.be_u32().is_some_and(|size| (4..GREATEST).contains(&size));
+            let size = answer.be_u32().is_some_and(|size| (4..MAX_MESSAGE_BYTES).contains(&size));
             let is_answered = size && answer.be_u32() == Some(request.correlation);
             let asks_versions = request.key == VERSIONS && request.client.is_some();
             yes_if(!opening.server_leads() && (asks_versions || is_answered))
@@ -46,13 +46,16 @@ pub(crate) static KAFKA: ProtocolSpec = Spec {
 };
 
 fn open_parser() -> Box<dyn ProtocolParser> {
-    Box::new(MessageStreams::new(Kafka { unanswered: BoundedMap::new(WAITING), is_lost: false }))
+    Box::new(MessageStreams::new(Kafka {
+        unanswered: BoundedMap::new(MAX_UNANSWERED),
+        has_unread_request: false,
+    }))
 }
 
 const NAME: &str = "kafka";
 
 /// Largest plausible size of a message, in bytes.
-const GREATEST: u32 = 1 << 28;
+const MAX_MESSAGE_BYTES: u32 = 1 << 28;
 
 const PRODUCE: u16 = 0;
 const VERSIONS: u16 = 18;
@@ -137,7 +140,7 @@ const APIS: [&str; 75] = [
 ];
 
 /// Highest version of any API so far, with a margin.
-const VERSION: u16 = 25;
+const MAX_VERSION: u16 = 25;
 
 /// Header of a request.
 struct KafkaRequest<'a> {
@@ -154,9 +157,9 @@ impl KafkaRequest<'_> {
     /// Reads the header of a request; `None` if it is invalid or incomplete.
     fn read_header(bytes: &[u8]) -> Option<KafkaRequest<'_>> {
         let mut cursor = ByteCursor(bytes);
-        let size = cursor.be_u32().filter(|size| (10..GREATEST).contains(size))?;
+        let size = cursor.be_u32().filter(|size| (10..MAX_MESSAGE_BYTES).contains(size))?;
         let key = cursor.be_u16().filter(|key| usize::from(*key) < APIS.len())?;
-        let version = cursor.be_u16().filter(|version| *version <= VERSION)?;
+        let version = cursor.be_u16().filter(|version| *version <= MAX_VERSION)?;
         let correlation = cursor.be_u32()?;
         let client = match cursor.be_u16()? {
             u16::MAX => None,
@@ -171,16 +174,16 @@ impl KafkaRequest<'_> {
 
 #[derive(Debug)]
 struct Kafka {
-    /// Unanswered requests, by correlation id. A request for which it is unknown whether the server
-    /// answers has its operation here.
+    /// Unanswered requests, by correlation id. If it is unknown whether the server
+    /// answers a request, the request's operation is here, and is emitted with the response.
     unanswered: BoundedMap<u32, Option<ProtocolOperation>>,
-    /// Whether a request could not be read: its response has an unknown id.
-    is_lost: bool,
+    /// Whether a request could not be read: its response has an unknown correlation id.
+    has_unread_request: bool,
 }
 
 impl MessageParser for Kafka {
     const NAME: &'static str = NAME;
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
 
     fn parse_message(
         &mut self,
@@ -189,7 +192,7 @@ impl MessageParser for Kafka {
     ) -> ParseStep {
         let mut cursor = ByteCursor(unparsed.bytes);
         let Some(size) = cursor.be_u32() else { return unparsed.wait_or_give_up() };
-        if !(4..GREATEST).contains(&size) {
+        if !(4..MAX_MESSAGE_BYTES).contains(&size) {
             return ParseStep::Lost;
         }
         let whole = cursor.0.len() as u64 >= u64::from(size);
@@ -198,7 +201,7 @@ impl MessageParser for Kafka {
             match self.unanswered.remove(&correlation) {
                 Some(request) => out.for_speaker(FlowSpeaker::Client).extend(request),
                 None if unparsed.after_gap => return ParseStep::Lost,
-                None if self.is_lost => self.is_lost = false,
+                None if self.has_unread_request => self.has_unread_request = false,
                 None => return ParseStep::Skip(4 + u64::from(size)),
             }
             let response =
@@ -235,7 +238,7 @@ impl MessageParser for Kafka {
     }
 
     fn lose_track(&mut self, speaker: FlowSpeaker, _: &mut OperationSink<'_>) {
-        self.is_lost |= speaker == FlowSpeaker::Client;
+        self.has_unread_request |= speaker == FlowSpeaker::Client;
     }
 }
 

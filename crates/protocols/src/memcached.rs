@@ -46,7 +46,7 @@ struct Memcached {
 
 impl MessageParser for Memcached {
     const NAME: &'static str = "memcached";
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
     const QUIET_TURNS: bool = true;
 
     fn parse_message(

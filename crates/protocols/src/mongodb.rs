@@ -51,7 +51,7 @@ const OP_MSG: u32 = 2013;
 const HEAD: usize = 16;
 
 /// Maximum length in bytes of a message that the server accepts.
-const GREATEST: u32 = 48_000_000;
+const MAX_MESSAGE_BYTES: u32 = 48_000_000;
 
 /// Message flag: no response follows.
 const MORE_TO_COME: u32 = 2;
@@ -69,10 +69,11 @@ fn read_header(bytes: &[u8]) -> Option<MongoHeader> {
     let (response_to, opcode) = (cursor.le_u32()?, cursor.le_u32()?);
     let known = matches!(opcode, OP_REPLY | OP_QUERY | OP_COMPRESSED | OP_MSG);
     let head = MongoHeader { length, request, response_to, opcode };
-    (known && (HEAD as u32 + 4..GREATEST).contains(&length)).then_some(head)
+    (known && (HEAD as u32 + 4..MAX_MESSAGE_BYTES).contains(&length)).then_some(head)
 }
 
-/// Command of a request and its collection. `None` if they are not present.
+/// Command of a request and its collection, as in `find books`; `None` if the bytes contain no
+/// valid command.
 fn parse_command(bytes: &[u8]) -> Option<String> {
     let head = read_header(bytes)?;
     let mut cursor = ByteCursor(bytes.get(HEAD..)?);
@@ -131,7 +132,7 @@ struct MongoDb;
 
 impl MessageParser for MongoDb {
     const NAME: &'static str = NAME;
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
 
     fn parse_message(
         &mut self,
@@ -142,12 +143,12 @@ impl MessageParser for MongoDb {
             return unparsed.wait_or_give_up();
         }
         let Some(head) = read_header(unparsed.bytes) else { return ParseStep::Lost };
-        let there = unparsed.bytes.len().min(head.length as usize);
-        let whole = there == head.length as usize;
+        let available = unparsed.bytes.len().min(head.length as usize);
+        let whole = available == head.length as usize;
         if !whole && !unparsed.ended {
             return ParseStep::More;
         }
-        let bytes = unparsed.bytes.get(..there).unwrap_or_default();
+        let bytes = unparsed.bytes.get(..available).unwrap_or_default();
         let place = unparsed.position_at(0);
         if head.response_to != 0 || head.opcode == OP_REPLY {
             let (status, is_error) = command_status(bytes, head.opcode);
@@ -172,7 +173,7 @@ impl MessageParser for MongoDb {
     }
 }
 
-/// Outcome of a command: the code of its error. Missing fields mean nothing.
+/// Status of a response, and whether the command failed. Fields that are missing count as success.
 fn command_status(bytes: &[u8], opcode: u32) -> (String, bool) {
     let after = match opcode {
         OP_MSG => ByteCursor(bytes.get(HEAD + 4..).unwrap_or_default()),
@@ -219,9 +220,9 @@ fn next_element<'a>(cursor: &mut ByteCursor<'a>) -> Option<(&'a [u8], u8, &'a [u
         6 | 10 | 127 | 255 => 0,
         _ => return None,
     };
-    let there = length.min(cursor.0.len());
-    let value = cursor.take_bytes(there)?;
-    Some((name, kind, if there == length { value } else { &[] }))
+    let available = length.min(cursor.0.len());
+    let value = cursor.take_bytes(available)?;
+    Some((name, kind, if available == length { value } else { &[] }))
 }
 
 #[cfg(test)]

@@ -49,10 +49,12 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 
 const NAME: &str = "mysql";
 
+/// Numbers of commands with a statement.
 const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
 const EXECUTE: u8 = 0x17;
 
+/// First bytes of the server's packets.
 const OK: u8 = 0;
 const MORE_LOGIN: u8 = 1;
 const SWITCH_LOGIN: u8 = 0xfe;
@@ -122,10 +124,12 @@ fn statement_text(body: &[u8]) -> &[u8] {
 
 #[derive(Debug)]
 struct MySql {
+    /// Prepared statements by their ids.
     statements: BoundedMap<u32, StatementSummary>,
     unanswered: Option<UnansweredCommand>,
     /// Sequence number of the latest packet of either side.
     latest: Option<u8>,
+    /// Whether the client asked for compression, which begins after the login.
     is_compressed: bool,
 }
 
@@ -140,7 +144,7 @@ enum UnansweredCommand {
 
 impl MessageParser for MySql {
     const NAME: &'static str = NAME;
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
     const QUIET_TURNS: bool = true;
 
     fn parse_message(
@@ -152,9 +156,9 @@ impl MessageParser for MySql {
         let Some((length, number)) = read_header(&mut cursor) else {
             return unparsed.wait_or_give_up();
         };
-        let there = cursor.0.len().min(length as usize);
-        let whole = there == length as usize;
-        let body = cursor.0.get(..there).unwrap_or_default();
+        let available = cursor.0.len().min(length as usize);
+        let whole = available == length as usize;
+        let body = cursor.0.get(..available).unwrap_or_default();
         let step = match unparsed.speaker {
             FlowSpeaker::Client => self.parse_request(number, body, whole, unparsed, out),
             FlowSpeaker::Server => self.parse_response(number, body, unparsed, out),
@@ -167,7 +171,7 @@ impl MessageParser for MySql {
 }
 
 impl MySql {
-    /// Parses a packet of the client; `None` if it needs no further handling.
+    /// Parses a packet of the client; `None` means that the packet is complete.
     fn parse_request(
         &mut self,
         number: u8,
@@ -195,8 +199,8 @@ impl MySql {
             return None;
         }
         if number != 0 {
-            // The rest of a login, or of a file that is sent. The length of a packet is not
-            // plausible if the sequence number does not follow.
+            // A later packet of a login, or of a file that the client sends. If its sequence number
+            // does not follow the latest one, no packet begins here.
             let follows = self.latest.is_some_and(|latest| number == latest.wrapping_add(1));
             return if follows { None } else { Some(ParseStep::Lost) };
         }
@@ -242,7 +246,7 @@ impl MySql {
         None
     }
 
-    /// Parses a packet of the server; `None` if it needs no further handling.
+    /// Parses a packet of the server; `None` means that the packet is complete.
     fn parse_response(
         &mut self,
         number: u8,

@@ -20,10 +20,10 @@ pub(crate) use statement::begins_statement;
 pub(crate) use path::request_route;
 
 /// Placeholder for a literal.
-const HOLE: &str = "{}";
+const PLACEHOLDER: &str = "{}";
 
-/// Whether a text looks like a method: capital letters and hyphens.
-pub(crate) fn is_token(text: &str) -> bool {
+/// Whether a text looks like an HTTP method: capital letters and hyphens.
+pub(crate) fn looks_like_method(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_uppercase() || byte == b'-';
     (1..=20).contains(&text.len()) && text.bytes().all(plain)
 }

@@ -1,4 +1,5 @@
-//! Opening of a flow: the turns by which its protocol is recognised.
+//! Opening of a flow: the turns by which its protocol is recognised. A turn is what one side sends
+//! until the other side sends.
 
 use std::collections::VecDeque;
 
@@ -14,17 +15,17 @@ pub(crate) enum OpeningVerdict {
     Yes,
 }
 
-/// Returns `Yes` if `is`.
-pub(crate) fn yes_if(is: bool) -> OpeningVerdict {
-    if is { OpeningVerdict::Yes } else { OpeningVerdict::No }
+/// Returns `Yes` if the protocol `is_recognised`, otherwise `No`.
+pub(crate) fn yes_if(is_recognised: bool) -> OpeningVerdict {
+    if is_recognised { OpeningVerdict::Yes } else { OpeningVerdict::No }
 }
 
 /// The latest turns, at most two, of a flow with an unknown protocol.
 #[derive(Debug, Default)]
 pub(crate) struct FlowOpening {
     turns: VecDeque<OpeningTurn>,
-    /// Sender and place of the turns before the kept ones.
-    passed: Vec<(FlowSpeaker, LogPosition)>,
+    /// Sender and log position of the turns before those in `turns`, without datagrams.
+    earlier_turns: Vec<(FlowSpeaker, LogPosition)>,
     /// Number of turns so far.
     count: u32,
 }
@@ -34,12 +35,13 @@ struct OpeningTurn {
     speaker: FlowSpeaker,
     datagram: bool,
     bytes: Vec<u8>,
-    pieces: Vec<KeptSnippet>,
+    pieces: Vec<BufferedSnippet>,
 }
 
-/// A snippet that is passed to the parser later.
+/// A snippet that is passed to the parser when the protocol is recognised.
 #[derive(Debug)]
-struct KeptSnippet {
+struct BufferedSnippet {
+    /// Bytes of the snippet within those of the turn.
     range: std::ops::Range<usize>,
     class: SnippetRule,
     continues: bool,
@@ -56,7 +58,7 @@ impl FlowOpening {
             if self.turns.len() == 2 {
                 let first = self.turns.pop_front().filter(|turn| !turn.datagram);
                 let begin = first.and_then(|turn| Some((turn.speaker, turn.pieces.first()?.place)));
-                self.passed.extend(begin);
+                self.earlier_turns.extend(begin);
             }
             let (speaker, datagram) = (piece.speaker, piece.datagram);
             let turn = OpeningTurn { speaker, datagram, bytes: Vec::new(), pieces: Vec::new() };
@@ -70,7 +72,7 @@ impl FlowOpening {
             return;
         }
         turn.bytes.extend_from_slice(piece.bytes.get(..room).unwrap_or_default());
-        turn.pieces.push(KeptSnippet {
+        turn.pieces.push(BufferedSnippet {
             range: begin..begin + room,
             class: piece.class,
             continues: piece.continues,
@@ -80,9 +82,9 @@ impl FlowOpening {
         });
     }
 
-    /// Sender and place of the turns before the two latest ones.
+    /// Sender and log position of the turns before the two latest ones, without datagrams.
     pub(crate) fn earlier_turns(&self) -> &[(FlowSpeaker, LogPosition)] {
-        &self.passed
+        &self.earlier_turns
     }
 
     /// Number of turns that were examined.
@@ -111,23 +113,23 @@ impl FlowOpening {
         self.turns.front().is_some_and(|turn| turn.speaker == FlowSpeaker::Server)
     }
 
-    /// Bytes of the latest datagram.
+    /// Bytes of the latest turn if it is a datagram.
     pub(crate) fn latest_datagram(&self) -> Option<&[u8]> {
         self.turns.back().filter(|turn| turn.datagram).map(|turn| turn.bytes.as_slice())
     }
 
-    /// All snippets in their order.
+    /// Snippets of the latest turns in their order.
     pub(crate) fn snippets(&self) -> impl Iterator<Item = FlowSnippet<'_>> {
         self.turns.iter().flat_map(|turn| {
-            turn.pieces.iter().map(|kept| FlowSnippet {
+            turn.pieces.iter().map(|buffered| FlowSnippet {
                 speaker: turn.speaker,
-                class: kept.class,
-                bytes: turn.bytes.get(kept.range.clone()).unwrap_or_default(),
-                continues: kept.continues,
-                begins_turn: kept.begins_turn,
-                cut: kept.cut,
+                class: buffered.class,
+                bytes: turn.bytes.get(buffered.range.clone()).unwrap_or_default(),
+                continues: buffered.continues,
+                begins_turn: buffered.begins_turn,
+                cut: buffered.cut,
                 datagram: turn.datagram,
-                place: kept.place,
+                place: buffered.place,
             })
         })
     }

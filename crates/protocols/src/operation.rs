@@ -17,9 +17,9 @@ pub enum MessageRole {
 /// A request, response or one-way message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolOperation {
-    /// Place where the operation begins: the time of the snippet with its first byte, and the
+    /// Log position where the operation begins: time of the snippet with its first byte, and the
     /// number of bytes before that byte in the same call. In a snippet of HTTP/1, where header
-    /// lines are left out, only kept bytes count.
+    /// lines are left out, only captured bytes count.
     pub place: LogPosition,
     /// Role in the exchange.
     pub role: MessageRole,
@@ -81,7 +81,7 @@ impl<'a> OperationSink<'a> {
         self.operations.len()
     }
 
-    /// Sender and place of each operation after the first `count`.
+    /// Sender and log position of each operation after the first `count`.
     pub(crate) fn places_since(
         &self,
         count: usize,

@@ -1,7 +1,7 @@
 //! PostgreSQL protocol 3: simple and extended queries by kind and tables, errors by SQLSTATE.
 //!
-//! An execution is one request, at the place of the first message that prepares it, and the
-//! server's messages about it are one response, at the place of the first of them. Prepared
+//! An execution is one request, at the log position of the first message that prepares it, and the
+//! server's messages about it are one response, at the log position of the first of them. Prepared
 //! statements and portals are remembered by their names.
 
 use registry::{EntryHelp, Spec};
@@ -57,7 +57,7 @@ const TLS: u32 = 80_877_103;
 const GSSAPI: u32 = 80_877_104;
 
 /// Largest plausible length of a message, in bytes.
-const GREATEST: usize = 1 << 30;
+const MAX_MESSAGE_BYTES: usize = 1 << 30;
 
 /// Maximum length in bytes of a statement's or portal's name that is remembered.
 const NAME_LENGTH: usize = 64;
@@ -97,11 +97,11 @@ struct PostgreSql {
     asked_for_tls: bool,
     statements: BoundedMap<Vec<u8>, StatementSummary>,
     portals: BoundedMap<Vec<u8>, StatementSummary>,
-    /// Messages since the last request.
+    /// Messages of the client since its last request.
     pending: Option<PreparedExecution>,
     /// Place where the server's response began, and the type of its latest message.
     answer: Option<(LogPosition, u8)>,
-    /// The server is ready for a query and none was sent, so its messages answer nothing.
+    /// Whether the server is ready for a query and none was sent: then its messages answer nothing.
     is_idle: bool,
 }
 
@@ -110,16 +110,16 @@ struct PostgreSql {
 struct PreparedExecution {
     /// Place where the messages begin.
     place: LogPosition,
-    /// Statement of the prepared execution if no Execute message follows.
-    alone: StatementSummary,
-    /// Statement of the prepared execution if it is unknown whether an execution follows: an
+    /// Name and statement of the request if no Execute message follows.
+    unexecuted: StatementSummary,
+    /// Name and statement of the request if it is unknown whether an Execute message follows: an
     /// unnamed statement is executed immediately.
-    cut: StatementSummary,
+    uncertain: StatementSummary,
 }
 
 impl MessageParser for PostgreSql {
     const NAME: &'static str = NAME;
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
     const QUIET_TURNS: bool = true;
 
     fn parse_message(
@@ -145,12 +145,12 @@ impl MessageParser for PostgreSql {
             return unparsed.wait_or_give_up();
         };
         let length = length as usize;
-        if !(4..GREATEST).contains(&length) {
+        if !(4..MAX_MESSAGE_BYTES).contains(&length) {
             return ParseStep::Lost;
         }
-        let there = (length - 4).min(cursor.0.len());
-        let whole = there == length - 4;
-        let body = ByteCursor(cursor.0.get(..there).unwrap_or_default());
+        let available = (length - 4).min(cursor.0.len());
+        let whole = available == length - 4;
+        let body = ByteCursor(cursor.0.get(..available).unwrap_or_default());
         let step = match unparsed.speaker {
             FlowSpeaker::Client => self.parse_request(kind, body, whole, unparsed, out),
             FlowSpeaker::Server => self.parse_response(kind, body, whole, unparsed, out),
@@ -230,7 +230,7 @@ impl PostgreSql {
         }
     }
 
-    /// Parses a message of the client; `None` if it needs no further handling.
+    /// Parses a message of the client; `None` means that the message is complete.
     fn parse_request(
         &mut self,
         kind: u8,
@@ -258,11 +258,15 @@ impl PostgreSql {
                 let query = body.0.get(..text.unwrap_or(body.0.len())).unwrap_or_default();
                 let summary =
                     summarise_statement(query, text.is_some(), StatementDialect::PostgreSql);
-                let alone = format!("PREPARE {}", summary.name).trim_end().to_owned();
-                let alone = StatementSummary { name: alone, ..summary.clone() };
-                let cut =
+                let unexecuted = format!("PREPARE {}", summary.name).trim_end().to_owned();
+                let unexecuted = StatementSummary { name: unexecuted, ..summary.clone() };
+                let uncertain =
                     if name.is_empty() { summary.clone() } else { StatementSummary::default() };
-                self.pending.get_or_insert(PreparedExecution { place: here, alone, cut });
+                self.pending.get_or_insert(PreparedExecution {
+                    place: here,
+                    unexecuted,
+                    uncertain,
+                });
                 if name.len() <= NAME_LENGTH {
                     self.statements.insert(name, summary);
                 }
@@ -299,28 +303,28 @@ impl PostgreSql {
     }
 
     /// Begins a request with its first message, unless one has begun.
-    fn begin_request(&mut self, place: LogPosition, alone: StatementSummary) {
+    fn begin_request(&mut self, place: LogPosition, unexecuted: StatementSummary) {
         self.pending.get_or_insert(PreparedExecution {
             place,
-            alone,
-            cut: StatementSummary::default(),
+            unexecuted,
+            uncertain: StatementSummary::default(),
         });
     }
 
     /// Emits the prepared messages as a request of their own: none of them is executed for now.
     fn emit_prepared(&mut self, out: &mut OperationSink<'_>) {
-        let alone = self.pending.take().map(|of| build_request(of.place, of.alone));
-        out.for_speaker(FlowSpeaker::Client).extend(alone);
+        let unexecuted = self.pending.take().map(|of| build_request(of.place, of.unexecuted));
+        out.for_speaker(FlowSpeaker::Client).extend(unexecuted);
     }
 
     /// Emits the prepared messages as a request of unknown kind: the messages that determine it are
     /// missing.
     fn emit_cut_request(&mut self, out: &mut OperationSink<'_>) {
-        let cut = self.pending.take().map(|of| build_request(of.place, of.cut));
-        out.for_speaker(FlowSpeaker::Client).extend(cut);
+        let uncertain = self.pending.take().map(|of| build_request(of.place, of.uncertain));
+        out.for_speaker(FlowSpeaker::Client).extend(uncertain);
     }
 
-    /// Parses a message of the server; `None` if it needs no further handling.
+    /// Parses a message of the server; `None` means that the message is complete.
     fn parse_response(
         &mut self,
         kind: u8,

@@ -38,7 +38,7 @@ fn open_parser() -> Box<dyn ProtocolParser> {
 const NAME: &str = "redis";
 
 /// Largest plausible number of elements and length of a text.
-const GREATEST: u64 = 1 << 32;
+const MAX_COUNT: u64 = 1 << 32;
 
 /// Known commands. Other commands are recorded without a name: it could be anything, and renamed
 /// commands are meant to be secret.
@@ -75,9 +75,9 @@ const ERRORS: &str = "\
     MOVED ASK TRYAGAIN CROSSSLOT CLUSTERDOWN MISCONF NOREPLICAS NOPROTO BUSYKEY BUSYGROUP NOGROUP \
     UNKILLABLE NOTBUSY INPROG NOGOODSLAVE UNBLOCKED DENIED IOERR";
 
-/// Name of a known command, in capital letters.
-fn known_command(word: &[u8], among: &'static str) -> Option<&'static str> {
-    among.split_ascii_whitespace().find(|name| name.as_bytes().eq_ignore_ascii_case(word))
+/// Finds a word, in any case, in a list of words in capital letters.
+fn find_listed(word: &[u8], list: &'static str) -> Option<&'static str> {
+    list.split_ascii_whitespace().find(|name| name.as_bytes().eq_ignore_ascii_case(word))
 }
 
 /// Parses the beginning of an array of texts up to its first text: the command if it is known, the
@@ -88,7 +88,7 @@ fn parse_command(bytes: &[u8]) -> Option<(Option<&'static str>, u64, usize)> {
     let (begin, length) = (head + text, usize::try_from(length).ok().filter(|of| *of <= 64)?);
     let word = bytes.get(begin..begin + length)?;
     let end = bytes.get(begin + length..begin + length + 2)?;
-    let known = known_command(word, COMMANDS).filter(|_| end == b"\r\n");
+    let known = find_listed(word, COMMANDS).filter(|_| end == b"\r\n");
     Some((known, count.checked_sub(1)?, begin + length + 2))
 }
 
@@ -96,20 +96,20 @@ fn parse_command(bytes: &[u8]) -> Option<(Option<&'static str>, u64, usize)> {
 fn parse_number(bytes: &[u8], kind: u8) -> Option<(u64, usize)> {
     let (line, length) = first_line(bytes.get(..bytes.len().min(32))?)?;
     let number = parse_decimal(line.strip_prefix(&[kind])?)?;
-    (number < GREATEST).then_some((number, length))
+    (number < MAX_COUNT).then_some((number, length))
 }
 
 /// The response with its error code.
 fn with_error(response: ProtocolOperation, code: &[u8]) -> ProtocolOperation {
-    let code = known_command(code, ERRORS).unwrap_or("ERR");
+    let code = find_listed(code, ERRORS).unwrap_or("ERR");
     response.with_status(code, !matches!(code, "MOVED" | "ASK"))
 }
 
 #[derive(Debug, Default)]
 struct Redis {
-    /// Texts of the client's command that are still to come.
+    /// Number of texts of the client's command that are still to come.
     arguments: u64,
-    /// Elements of the server's response that are still to come.
+    /// Number of elements of the server's response that are still to come.
     elements: u64,
     /// Whether the client subscribed to anything.
     is_subscribed: bool,
@@ -117,7 +117,7 @@ struct Redis {
 
 impl MessageParser for Redis {
     const NAME: &'static str = NAME;
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
     const QUIET_TURNS: bool = true;
 
     fn parse_message(
@@ -179,7 +179,7 @@ impl Redis {
                 return unparsed.wait_or_give_up();
             };
             let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();
-            return match known_command(word, COMMANDS) {
+            return match find_listed(word, COMMANDS) {
                 Some(name) => {
                     ask(name);
                     ParseStep::Skip(length as u64)
@@ -196,7 +196,7 @@ impl Redis {
                 ask(name.unwrap_or_default());
                 ParseStep::Skip(length as u64)
             }
-            // A complete line that does not begin an array, or a longer one than commands have.
+            // The beginning of a command has fewer bytes.
             None if unparsed.bytes.len() >= 128 => ParseStep::Lost,
             None => unparsed.wait_or_give_up(),
         }
@@ -227,7 +227,7 @@ impl Redis {
         };
         let content = head.get(1..).unwrap_or_default();
         let is_null = content == b"-1";
-        let count = parse_decimal(content).filter(|count| *count < GREATEST);
+        let count = parse_decimal(content).filter(|count| *count < MAX_COUNT);
         let is_sized = b"$*!=%~>|".contains(kind);
         if is_sized && count.is_none() && !is_null {
             return ParseStep::Lost;
@@ -254,7 +254,8 @@ impl Redis {
         ParseStep::Skip(length as u64 + if is_text { count + 2 } else { 0 })
     }
 
-    /// Parses a value of the server; `None` if more of it is needed.
+    /// Parses a value of the server with `count` elements: `content` is its first line after the
+    /// type, and `rest` has the bytes after that line. `None` if more bytes are needed.
     fn parse_value(
         &self,
         kind: u8,
@@ -267,7 +268,7 @@ impl Redis {
         let response = ProtocolOperation::new(place, MessageRole::Response, NAME);
         let one_way =
             |name: &str| ProtocolOperation::new(place, MessageRole::OneWay, NAME).with_name(name);
-        let may_be_told = kind == b'>' || kind == b'*' && self.is_subscribed && count >= 3;
+        let may_be_push = kind == b'>' || kind == b'*' && self.is_subscribed && count >= 3;
         let first = match parse_number(rest, b'$') {
             Some((length, head)) => rest.get(head..).and_then(|rest| rest.get(..length as usize)),
             None => None,
@@ -278,7 +279,7 @@ impl Redis {
                 let word = text.split(|byte| matches!(byte, b' ' | b'\r')).next();
                 with_error(response, word.unwrap_or_default())
             }
-            _ if !may_be_told => response,
+            _ if !may_be_push => response,
             _ => match first {
                 // A truncated value may be the response to a subscription, if there is one.
                 None if rest.len() < 64 && (!unparsed.ended || self.is_subscribed) => return None,

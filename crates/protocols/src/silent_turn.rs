@@ -1,4 +1,5 @@
-//! Silent turns: turns that cannot be read, or that have no name in their protocol.
+//! Silent turns: turns that cannot be read, or that have no name in their protocol. A turn is what
+//! one side sends until the other side sends.
 //!
 //! Bytes after an operation count as part of its message until the next operation begins, whatever
 //! the other side sends meanwhile. A turn that begins a message is therefore never skipped:
@@ -9,24 +10,24 @@
 use crate::flow_snippet::{FlowSpeaker, LogPosition};
 use crate::operation::{MessageRole, ProtocolOperation};
 
-/// Replacement for a byte that is not kept.
+/// Replacement for a byte that the library blanked.
 const BLANK: u8 = b'*';
 
-/// Number of blank bytes with which no message begins: they replace bytes that were not understood,
-/// and must not be read as a length.
-const BLANKS: usize = 4;
+/// Number of blank bytes at the front of a message that cannot be its beginning: they replace bytes
+/// that the library did not understand, and must not be read as a length.
+const MIN_BLANKS: usize = 4;
 
 /// Latest turn of one side, as long as it has no operation.
 #[derive(Debug, Default)]
 pub(crate) struct SilentTurn {
+    /// Log position and role of the turn's operation; `None` if another operation was emitted.
     begin: Option<(LogPosition, MessageRole)>,
     /// Whether the turn's first message cannot be read.
     is_lost: bool,
 }
 
 impl SilentTurn {
-    /// Begins a turn at `place`, which becomes its operation's place if no other operation is
-    /// emitted.
+    /// Begins a turn at `place`, which is the log position of its operation if no other is emitted.
     pub(crate) fn begin_turn(&mut self, place: LogPosition, role: MessageRole) {
         *self = SilentTurn { begin: Some((place, role)), is_lost: false };
     }
@@ -43,8 +44,8 @@ impl SilentTurn {
         self.is_lost |= self.begin.is_some();
     }
 
-    /// Takes the operation that stands for the turn, unless it has another one. A turn that was
-    /// read counts only with `quiet`.
+    /// Takes the operation that stands for the turn; `None` if the turn has another operation. A
+    /// turn that could be read has one only if `quiet`.
     pub(crate) fn take_operation(
         &mut self,
         name: &'static str,
@@ -64,9 +65,10 @@ pub(crate) fn role_of_speaker(speaker: FlowSpeaker) -> MessageRole {
     }
 }
 
-/// Whether bytes at the beginning of a message replace bytes that were not understood.
-pub(crate) fn are_blank(bytes: &[u8]) -> bool {
-    bytes.get(..BLANKS).is_some_and(all_blank)
+/// Whether the first bytes of a message are blank: they replace bytes that the library did not
+/// understand.
+pub(crate) fn begins_blank(bytes: &[u8]) -> bool {
+    bytes.get(..MIN_BLANKS).is_some_and(all_blank)
 }
 
 /// Whether all bytes are blank.

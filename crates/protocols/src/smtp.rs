@@ -71,13 +71,13 @@ struct Smtp {
     has_begun: bool,
     /// Whether the client requested TLS.
     asked_for_tls: bool,
-    /// Whether a reply continues.
+    /// Whether the server's latest reply continues with another line.
     in_reply: bool,
 }
 
 impl MessageParser for Smtp {
     const NAME: &'static str = NAME;
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
     const QUIET_TURNS: bool = true;
 
     fn parse_message(

@@ -1,10 +1,11 @@
 //! Message streams: cuts the bytes of both sides of a flow into messages, however they were
-//! divided. The parsers of all protocols are built on it.
+//! divided into snippets. The parsers of all protocols are built on it. A turn is what one side
+//! sends until the other side sends.
 
 use crate::flow_snippet::{FlowSnippet, FlowSpeaker, LogPosition};
 use crate::operation::{MessageRole, OperationSink};
 use crate::parser::{FlowContinuation, ProtocolParser};
-use crate::silent_turn::{SilentTurn, all_blank, are_blank, role_of_speaker};
+use crate::silent_turn::{SilentTurn, all_blank, begins_blank, role_of_speaker};
 use crate::tuning::KEPT_TURN_BYTES;
 
 /// Parser of a protocol of consecutive messages.
@@ -13,14 +14,14 @@ pub(crate) trait MessageParser: Send {
     const NAME: &'static str;
 
     /// Maximum number of bytes of one message that are examined together.
-    const BOUND: usize;
+    const MAX_EXAMINED_BYTES: usize;
 
-    /// Whether each snippet that does not continue begins a message, so that it is a gap only
-    /// within an incomplete message.
+    /// Whether each snippet that does not continue the previous one begins a message. Bytes are
+    /// then missing before it only if the previous message is incomplete.
     const SNIPPETS_BEGIN_MESSAGES: bool = false;
 
-    /// Whether a turn is a message even if it was read and yielded no operation. If calls have ids,
-    /// a turn without an operation belongs to the connection itself.
+    /// Whether a turn that was read and yielded no operation counts as a message. In protocols
+    /// whose calls have ids, such a turn belongs to the connection itself.
     const QUIET_TURNS: bool = false;
 
     /// Parses the message at the front of the unparsed bytes.
@@ -30,8 +31,8 @@ pub(crate) trait MessageParser: Send {
         out: &mut OperationSink<'_>,
     ) -> ParseStep;
 
-    /// `speaker` begins to send: the other side has finished for now. Operations of the other side
-    /// are emitted through its part of `out`.
+    /// Handles that `speaker` begins to send: the other side has finished for now. Operations of
+    /// the other side are emitted through its part of `out`.
     fn on_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let _ = (speaker, out);
     }
@@ -41,7 +42,7 @@ pub(crate) trait MessageParser: Send {
         let _ = (speaker, out);
     }
 
-    /// Bytes of `speaker` are missing.
+    /// Handles that bytes of `speaker` are missing.
     fn on_gap(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let _ = (speaker, out);
     }
@@ -58,7 +59,7 @@ pub(crate) trait MessageParser: Send {
         false
     }
 
-    /// Whether the next bytes of `speaker` may be all blank, as values are.
+    /// Whether the next bytes of `speaker` may be a value, which the library blanks as a whole.
     fn may_be_blank(&self, speaker: FlowSpeaker) -> bool {
         let _ = speaker;
         false
@@ -76,7 +77,7 @@ pub(crate) enum ParseStep {
     More,
     /// The message is complete and has this number of bytes; some may be still to come.
     Skip(u64),
-    /// The bytes are not of the protocol: this side is ignored until its next turn.
+    /// The bytes do not follow the protocol: their sender is ignored until its next turn.
     Lost,
     /// The flow continues differently.
     Leave(FlowContinuation),
@@ -88,12 +89,14 @@ pub(crate) struct UnparsedBytes<'a> {
     pub speaker: FlowSpeaker,
     /// Bytes that are present.
     pub bytes: &'a [u8],
-    /// Whether the following bytes are missing: then the message is parsed as far as it goes.
+    /// Whether the following bytes are missing or will never come: then an incomplete message is
+    /// parsed as far as it goes.
     pub ended: bool,
     /// Whether bytes before the unparsed ones are missing, so that a message may not begin here.
     pub after_gap: bool,
     /// Whether the bytes are a whole datagram.
     pub datagram: bool,
+    /// Log positions of the bytes, in the order of offsets.
     marks: &'a [PositionMark],
 }
 
@@ -120,7 +123,7 @@ struct PositionMark {
     place: LogPosition,
 }
 
-/// Unparsed bytes of one side.
+/// Unparsed bytes of one side, and what is known of its latest turn.
 #[derive(Debug, Default)]
 struct SideStream {
     bytes: Vec<u8>,
@@ -131,17 +134,18 @@ struct SideStream {
     lost: bool,
     /// Whether bytes after the latest snippet are missing.
     cut: bool,
+    /// Whether bytes before the unparsed ones are missing.
     after_gap: bool,
     /// Number of bytes of the latest turn so far.
-    of_turn: usize,
+    turn_bytes: usize,
     /// Whether a snippet has been added.
     has_begun: bool,
     datagram: bool,
     /// The latest turn, as long as it has no operation.
     silent: SilentTurn,
-    /// Offset in the bytes where the latest turn begins, after an incomplete message, with its
-    /// place and role.
-    after_begun: Option<(usize, LogPosition, MessageRole)>,
+    /// Where the latest turn begins, if the bytes begin with an incomplete message of an earlier
+    /// turn: offset in the bytes, log position, and role of the turn.
+    turn_after_partial: Option<(usize, LogPosition, MessageRole)>,
 }
 
 impl SideStream {
@@ -160,27 +164,27 @@ impl SideStream {
 
     /// Removes `count` bytes from the front, including bytes that are still to come.
     fn skip_bytes(&mut self, count: u64) {
-        let there = count.min(self.bytes.len() as u64) as usize;
-        self.skip += count - there as u64;
-        self.after_begun = None;
-        self.bytes.drain(..there);
+        let available = count.min(self.bytes.len() as u64) as usize;
+        self.skip += count - available as u64;
+        self.turn_after_partial = None;
+        self.bytes.drain(..available);
         if self.bytes.is_empty() {
             // Frees the memory, so that sides that are silent cost none.
             (self.bytes, self.marks) = (Vec::new(), Vec::new());
             return;
         }
-        let first = self.marks.iter().rposition(|mark| mark.offset <= there).unwrap_or(0);
+        let first = self.marks.iter().rposition(|mark| mark.offset <= available).unwrap_or(0);
         self.marks.drain(..first);
         for mark in &mut self.marks {
-            let before = there.saturating_sub(mark.offset);
+            let before = available.saturating_sub(mark.offset);
             mark.place.at = mark.place.at.saturating_add(before as u32);
-            mark.offset = mark.offset.saturating_sub(there);
+            mark.offset = mark.offset.saturating_sub(available);
         }
     }
 
     fn clear(&mut self) {
         (self.bytes, self.marks, self.skip) = (Vec::new(), Vec::new(), 0);
-        self.after_begun = None;
+        self.turn_after_partial = None;
     }
 }
 
@@ -189,6 +193,7 @@ pub(crate) struct MessageStreams<M> {
     messages: M,
     client: SideStream,
     server: SideStream,
+    /// Sender of the latest snippet.
     last: Option<FlowSpeaker>,
 }
 
@@ -205,7 +210,8 @@ impl<M: MessageParser> MessageStreams<M> {
         }
     }
 
-    /// Parses all complete messages, and the last one, too, if nothing more comes (`ended`).
+    /// Parses all complete messages of `speaker`. If no more bytes follow them (`ended`), an
+    /// incomplete last message is parsed, too.
     fn parse_available(
         &mut self,
         speaker: FlowSpeaker,
@@ -223,13 +229,13 @@ impl<M: MessageParser> MessageStreams<M> {
                 datagram: stream.datagram,
                 marks: &stream.marks,
             };
-            let step = match are_blank(unparsed.bytes) && !messages.may_be_blank(speaker) {
+            let step = match begins_blank(unparsed.bytes) && !messages.may_be_blank(speaker) {
                 true => ParseStep::Lost,
                 false => messages.parse_message(&unparsed, out),
             };
             match step {
                 ParseStep::More if unparsed.ended => stream.lost = true,
-                ParseStep::More if stream.bytes.len() >= M::BOUND => full = true,
+                ParseStep::More if stream.bytes.len() >= M::MAX_EXAMINED_BYTES => full = true,
                 ParseStep::More => break,
                 ParseStep::Skip(0) | ParseStep::Lost => stream.lost = true,
                 ParseStep::Skip(count) => {
@@ -238,9 +244,9 @@ impl<M: MessageParser> MessageStreams<M> {
                 }
                 ParseStep::Leave(next) => return next,
             }
-            // The bytes before the turn began no message; the turn may begin one.
+            // The bytes before the latest turn cannot be read; the turn may begin a message.
             if stream.lost
-                && let Some((count, place, role)) = stream.after_begun.take()
+                && let Some((count, place, role)) = stream.turn_after_partial.take()
             {
                 stream.silent.lose_track();
                 let silent_operation = stream.silent.take_operation(M::NAME, M::QUIET_TURNS);
@@ -259,15 +265,16 @@ impl<M: MessageParser> MessageStreams<M> {
         FlowContinuation::Same
     }
 
-    /// Notes the operations of both sides from index `before`.
+    /// Reports the operations from index `before` to the latest turns of their senders, which then
+    /// need no operation without a name.
     fn note_operations(&mut self, before: usize, out: &OperationSink<'_>) {
         for (speaker, place) in out.places_since(before) {
             self.parser_and_stream(speaker).1.silent.note_operation(place);
         }
     }
 
-    /// Emits the latest turn of `speaker` if it has no other operation. A message that has only
-    /// begun may still yield one.
+    /// Emits an operation without a name for the latest turn of `speaker` if it has no other
+    /// operation. An incomplete message may still yield one.
     fn end_turn(&mut self, speaker: FlowSpeaker, out: &mut OperationSink<'_>) {
         let (messages, stream) = self.parser_and_stream(speaker);
         let is_begun = !stream.bytes.is_empty() && !all_blank(&stream.bytes);
@@ -290,7 +297,7 @@ impl<M: MessageParser> MessageStreams<M> {
         if !stream.bytes.is_empty() {
             // The turn seems to continue a message; if the continuation cannot be read, the turn
             // begins one.
-            stream.after_begun = Some((stream.bytes.len(), piece.place, role));
+            stream.turn_after_partial = Some((stream.bytes.len(), piece.place, role));
         } else if stream.skip == 0 && !messages.is_within(speaker) {
             stream.silent.begin_turn(piece.place, role);
         }
@@ -305,12 +312,12 @@ impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
     ) -> FlowContinuation {
         let speaker = piece.speaker;
         let turn = piece.begins_turn || self.last != Some(speaker);
-        let tells_turns = !M::SNIPPETS_BEGIN_MESSAGES && !piece.datagram;
+        let has_turns = !M::SNIPPETS_BEGIN_MESSAGES && !piece.datagram;
         let before = out.operation_count();
         if self.last.replace(speaker) != Some(speaker) {
             self.messages.on_turn(speaker, out);
             self.note_operations(before, out);
-            if tells_turns {
+            if has_turns {
                 self.end_turn(speaker.opposite_side(), out);
             }
         }
@@ -318,7 +325,7 @@ impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
         let begins = M::SNIPPETS_BEGIN_MESSAGES && stream.bytes.is_empty() && stream.skip == 0;
         // A turn with fewer bytes than the limit was kept as a whole, so the next turn of the side
         // follows it.
-        let follows = turn && !M::SNIPPETS_BEGIN_MESSAGES && stream.of_turn < KEPT_TURN_BYTES;
+        let follows = turn && !M::SNIPPETS_BEGIN_MESSAGES && stream.turn_bytes < KEPT_TURN_BYTES;
         let goes_on = piece.continues || begins || follows || !stream.has_begun;
         let gap = piece.datagram || stream.cut || !goes_on;
         if gap {
@@ -334,7 +341,7 @@ impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
             messages.on_gap(speaker, out);
             self.note_operations(before, out);
         }
-        if turn && tells_turns {
+        if turn && has_turns {
             self.begin_turn(piece, out);
         }
         let (_, stream) = self.parser_and_stream(speaker);
@@ -344,7 +351,7 @@ impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
             stream.lost = true;
         }
         (stream.has_begun, stream.datagram) = (true, piece.datagram);
-        stream.of_turn = piece.bytes.len() + if turn { 0 } else { stream.of_turn };
+        stream.turn_bytes = piece.bytes.len() + if turn { 0 } else { stream.turn_bytes };
         if !stream.lost {
             stream.push(piece);
         }
@@ -357,7 +364,8 @@ impl<M: MessageParser> ProtocolParser for MessageStreams<M> {
 
     fn finish_parsing(&mut self, out: &mut OperationSink<'_>) {
         let before = out.operation_count();
-        // An incomplete message at this point could be anything.
+        // Sides that cannot be read already. A message that only the end of the flow truncates
+        // could be anything, and gets no operation.
         let sides = [FlowSpeaker::Client, FlowSpeaker::Server];
         let are_lost = sides.map(|speaker| self.parser_and_stream(speaker).1.lost);
         for speaker in sides {

@@ -9,7 +9,7 @@ struct ToyMessages;
 
 impl MessageParser for ToyMessages {
     const NAME: &'static str = "toy";
-    const BOUND: usize = 64;
+    const MAX_EXAMINED_BYTES: usize = 64;
 
     fn parse_message(
         &mut self,

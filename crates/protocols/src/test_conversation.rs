@@ -56,7 +56,8 @@ impl TestConversation {
         self
     }
 
-    /// The conversation with each transfer in two parts, the first of `at` bytes.
+    /// The conversation with its transfers in two parts, the first of `at` bytes. Datagrams, HTTP/1
+    /// heads and HTTP/2 frames remain whole.
     pub(crate) fn in_fragments(&self, at: usize) -> TestConversation {
         let parts = self.transfers.iter().flat_map(|(class, speaker, bytes)| {
             let (first, rest) = bytes.split_at(at.min(bytes.len()));

@@ -25,11 +25,13 @@ pub(crate) const HPACK_VALUE_BYTES: usize = 8 << 10;
 /// Maximum number of open HTTP/2 streams of a flow that are remembered.
 pub(crate) const OPEN_STREAMS: usize = 256;
 
-/// Maximum number of bytes of a message of other protocols that are examined together. A turn has
-/// at most 256 kept bytes, and a message that continues in the next turn has a few more.
+/// Maximum number of bytes of a message that are examined together, in protocols other than HTTP.
+/// At most 256 bytes of a turn are captured; a message that continues in the next turn has a few
+/// more.
 pub(crate) const OTHER_MESSAGE_BYTES: usize = 1 << 10;
 
-/// Number of bytes of a turn that the library keeps in protocols other than HTTP.
+/// Number of bytes that the library keeps of a turn (what one side sends until the other side
+/// sends), in protocols other than HTTP.
 pub(crate) const KEPT_TURN_BYTES: usize = 256;
 
 /// Maximum number of bytes of a turn that recognition examines.
@@ -59,4 +61,4 @@ pub(crate) const STATEMENT_TABLES: usize = 4;
 pub(crate) const PREPARED_STATEMENTS: usize = 32;
 
 /// Maximum number of unanswered requests of a flow that are remembered.
-pub(crate) const WAITING: usize = 64;
+pub(crate) const MAX_UNANSWERED: usize = 64;

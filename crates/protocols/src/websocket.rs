@@ -38,7 +38,7 @@ struct WebSocket;
 
 impl MessageParser for WebSocket {
     const NAME: &'static str = "websocket";
-    const BOUND: usize = OTHER_MESSAGE_BYTES;
+    const MAX_EXAMINED_BYTES: usize = OTHER_MESSAGE_BYTES;
 
     fn parse_message(
         &mut self,

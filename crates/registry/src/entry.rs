@@ -55,6 +55,7 @@ pub fn is_given(given: &ArgMatches, flag: &Arg) -> bool {
     matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
+/// The index of a flag among `flags`, by its id.
 fn flag_index(flags: &[Arg], flag: &Arg) -> Option<usize> {
     flags.iter().position(|there| there.get_id() == flag.get_id())
 }
@@ -85,6 +86,7 @@ pub fn registry_faults<E>(entries: &[&'static Spec<E>]) -> Vec<String> {
     faults
 }
 
+/// Whether a text is a valid name of an entry or of a flag.
 fn is_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     text.bytes().all(plain) && !text.is_empty() && !text.starts_with('-')

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jiff::SignedDuration;
 
 /// The longest time span, a year: its nanoseconds fit an `i64` with room to spare.
-const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+const MAX_TIME_SPAN: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// Parser of a flag that is one of a few words. The words are completed, and an error about a wrong
 /// one lists them.
@@ -56,13 +56,13 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     size.ok_or("a size is a number of bytes with an optional suffix K, M or G, such as 64M".into())
 }
 
-/// A time span like `2s` or `100ms`, longer than none and at most a year.
+/// A time span like `2s` or `100ms`, longer than 0 and at most a year.
 ///
 /// # Errors
 /// A message that states how to write a time span.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let span = text.parse().ok().and_then(|span: SignedDuration| Duration::try_from(span).ok());
-    span.filter(|span| !span.is_zero() && *span <= YEAR)
+    span.filter(|span| !span.is_zero() && *span <= MAX_TIME_SPAN)
         .ok_or_else(|| format!("'{text}' is not a time span; write it like 2s, 100ms or 1m30s"))
 }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! paths, patterns, messages, nodes
-//!    |  requests_of_batch   by row groups of paths.parquet, on all processors
+//!    |  requests_of_group   by row groups of paths.parquet, on all processors
 //!    v
 //! requests nearly in order
 //!    |  RequestSorter       by begin, in memory within a budget
@@ -11,8 +11,8 @@
 //! requests.parquet, steps.parquet
 //! ```
 //!
-//! A request is torn if the sender of its first message serves others: then that node received an
-//! unknown request.
+//! A request is torn, that is without its real beginning, if the sender of its first message serves
+//! requests itself: then the request for which it sent the message is unknown.
 
 mod request_sorter;
 mod step_builder;
@@ -28,7 +28,7 @@ use out_of_core::{NameId, NameInterner};
 use request_sorter::{RequestBatch, RequestSorter};
 use step_builder::StepNames;
 
-/// Numbers of requests and of steps.
+/// How many requests and steps were written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenCounts {
     /// Number of requests.
@@ -50,8 +50,8 @@ pub fn from_paths(
     from_paths_to(data, [&data.requests_path(), &data.steps_path()], memory, progress)
 }
 
-/// Does what [`from_paths`] does, into the tables of requests and of steps at the paths `requests`
-/// and `steps`.
+/// As [`from_paths`], but writes the tables of requests and of steps to the paths `requests` and
+/// `steps`.
 ///
 /// # Errors
 /// As for [`from_paths`].
@@ -66,7 +66,7 @@ pub fn from_paths_to(
     let budget = MemoryBudget::new(memory);
     let mut sorted = RequestSorter::new(&budget, data.path());
     progress.begin_step("making requests", instances.group_count() as u64);
-    let work = |group: usize| requests_of_batch(&instances, group);
+    let work = |group: usize| requests_of_group(&instances, group);
     let mut names = NameInterner::default();
     workers::run_in_order(
         workers::thread_count(),
@@ -88,7 +88,7 @@ struct BatchRequests {
     requests: RequestBatch,
 }
 
-fn requests_of_batch(
+fn requests_of_group(
     instances: &CalledInstances,
     group: usize,
 ) -> Result<BatchRequests, PathError> {

@@ -57,8 +57,8 @@ impl StepParameters {
     }
 
     /// Adds the parameters of the next step.
-    fn push_step<'a>(&mut self, of: impl IntoIterator<Item = (NameId, &'a str)>) {
-        for (name, value) in of {
+    fn push_step<'a>(&mut self, parameters: impl IntoIterator<Item = (NameId, &'a str)>) {
+        for (name, value) in parameters {
             self.values.push_str(value);
             self.names.push((name, self.values.len() as u32));
         }
@@ -95,8 +95,8 @@ impl Request {
         self.parameters.of_step(step).find(|(of, _)| *of == name).map(|(_, value)| value)
     }
 
-    /// Adds a step after the others, with its parameters. The caller ensures depth-first order;
-    /// [`RequestBuilder`] does that for steps in any order.
+    /// Appends a step with its parameters. The caller ensures depth-first order; [`RequestBuilder`]
+    /// sorts steps that come in any order.
     pub fn push_step<'a>(
         &mut self,
         step: Step,
@@ -120,14 +120,15 @@ impl Request {
     pub fn children_of_steps(&self) -> Vec<Vec<u32>> {
         let mut children = vec![Vec::new(); self.steps.len()];
         for (place, step) in (0..).zip(&self.steps) {
-            if let Some(of) = step.parent.and_then(|parent| children.get_mut(parent as usize)) {
-                of.push(place);
+            let siblings = step.parent.and_then(|parent| children.get_mut(parent as usize));
+            if let Some(siblings) = siblings {
+                siblings.push(place);
             }
         }
         children
     }
 
-    /// Renumbers all names by `number`.
+    /// Replaces the number of each name by the result of `number`.
     pub fn map_names(&mut self, number: impl Fn(NameId) -> NameId) {
         self.caller = number(self.caller);
         self.caller_host = number(self.caller_host);
@@ -152,7 +153,9 @@ impl Request {
 /// A builder of requests from steps in any order.
 #[derive(Debug, Default)]
 pub struct RequestBuilder {
+    /// The steps in the order in which they were added.
     steps: Request,
+    /// The position of each step among its siblings, if the source has it.
     orders: Vec<Option<i64>>,
 }
 
@@ -176,8 +179,8 @@ impl RequestBuilder {
         request.steps.clear();
         request.parameters.clear();
         let mut children = self.steps.children_of_steps();
-        for of in &mut children {
-            of.sort_by_key(|child| {
+        for siblings in &mut children {
+            siblings.sort_by_key(|child| {
                 let child = *child as usize;
                 crate::sibling_order(&self.steps.steps[child], self.orders[child])
             });

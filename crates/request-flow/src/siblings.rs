@@ -40,6 +40,7 @@ pub struct SiblingSteps {
 /// Finds the children of one step that are concurrent with earlier ones, child by child.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OverlapTracker {
+    /// The latest end of the children of the current group, in nanoseconds.
     busy_until: Option<i64>,
 }
 
@@ -64,7 +65,7 @@ impl SiblingSteps {
         let mut siblings = SiblingSteps::default();
         // The ends so far, to find the latest one before a begin.
         let mut ended: BTreeSet<(i64, u32)> = BTreeSet::new();
-        // Of several with the same end the latest one is waited for.
+        // Of several siblings with the same end the last one in their order is waited for.
         let latest = |ended: &BTreeSet<(i64, u32)>, time: Option<i64>| {
             ended.range(..=(time?, u32::MAX)).next_back().map(|(_, place)| *place)
         };

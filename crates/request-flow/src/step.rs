@@ -65,8 +65,8 @@ impl Step {
         self.end.or(self.caller_end)
     }
 
-    /// Returns the time from begin to end at the node or, if the node was not seen, at the caller.
-    /// This is the response time of trace-context profiling (section 2.1).
+    /// Returns the nanoseconds from begin to end at the node or, if the node was not seen, at the
+    /// caller. This is the response time of trace-context profiling (section 2.1).
     pub fn response_time(&self) -> Option<i64> {
         let at = |begin: Option<i64>, end: Option<i64>| Some(end?.saturating_sub(begin?));
         at(self.begin, self.end).or_else(|| at(self.caller_begin, self.caller_end))
@@ -77,8 +77,8 @@ impl Step {
         outlasts_wait([self.begin, self.end], [self.caller_begin, self.caller_end])
     }
 
-    /// Returns the time in nanoseconds in which it waited for its calls, if its resources are
-    /// known: its duration minus processor time and waits.
+    /// Returns the time in nanoseconds in which the step waited for its calls: its duration minus
+    /// processor time and waits. `None` if these are not known.
     pub fn children_ns(&self) -> Option<i64> {
         let took = self.end?.saturating_sub(self.begin?);
         Some(took - self.processor_ns? - self.waits?.sum())
@@ -100,7 +100,7 @@ pub(crate) fn outlasts_wait(own: [Option<i64>; 2], caller: [Option<i64>; 2]) -> 
     };
     let lasted = end.saturating_sub(begin);
     let waited = received.saturating_sub(sent).max(0);
-    // Times in whole milliseconds are exact to one of these.
+    // Times that are all in whole milliseconds, for example, are exact to a millisecond.
     let all = [begin, end, sent, received];
     let grain = TIME_GRAINS_NS.into_iter().find(|grain| all.iter().all(|time| time % grain == 0));
     let inexact = 2 * grain.unwrap_or(FINE_GRAIN_NS) + lasted.max(0) / SKEW_DIVISOR;

@@ -34,10 +34,11 @@ pub(crate) const PATH_MESSAGES: usize = 64 * 1024;
 /// its peak at 720 MB for 2 and for 5 million spans; without, at 800 MB for 2 million.
 pub(crate) const PARTITION_BYTES: usize = 4 << 20;
 
-/// Maximum number and size of the spans of one trace: bytes, and spans of some 250 bytes. All spans
-/// of a trace are in memory together, whatever the partitions. The largest known traces have some
-/// 100,000.
+/// Maximum number of bytes of the spans of one trace. All spans of a trace are in memory together,
+/// whatever the partitions.
 pub(crate) const MAX_TRACE_BYTES: usize = 128 << 20;
+/// Maximum number of spans of one trace, of some 250 bytes each. The largest known traces have some
+/// 100,000.
 pub(crate) const MAX_TRACE_SPANS: usize = 1 << 19;
 
 /// Maximum number of times that a partition is split. Each time reduces it by the factor by which
@@ -51,6 +52,7 @@ pub(crate) const SAMPLED_BLOCKS: usize = 64;
 /// Units in nanoseconds in which tracers write times, the largest first. Times that are all whole
 /// seconds, milliseconds or microseconds are exact to one of these, others to the finest.
 pub(crate) const TIME_GRAINS_NS: [i64; 3] = [1_000_000_000, 1_000_000, FINE_GRAIN_NS];
+/// The finest of these units, in nanoseconds.
 pub(crate) const FINE_GRAIN_NS: i64 = 1_000;
 
 /// Part of a duration by which two clocks with different rates may differ on it: 1000 ppm, the

@@ -1,4 +1,5 @@
-//! View of a turn's bytes, read and blanked in place.
+//! View of the bytes of a turn (what one end sends until the other end sends), which are read and
+//! blanked in place.
 
 /// Replacement for a byte that is not kept.
 pub const BLANK: u8 = b'*';
@@ -18,7 +19,7 @@ impl<'turn> TurnBytes<'turn> {
         self.all.len()
     }
 
-    /// Byte at `at`.
+    /// Byte at `at`; `None` outside of the turn.
     pub(crate) fn byte_at(&self, at: usize) -> Option<u8> {
         self.all.get(at).copied()
     }
@@ -45,8 +46,8 @@ impl<'turn> TurnBytes<'turn> {
         self.range_mut(from, to).fill(BLANK);
     }
 
-    /// Blanks the rest of the turn from `at`, the end of the understood messages. Returns whether
-    /// there were any understood messages.
+    /// Blanks the rest of the turn from `at`, the end of the understood messages. If `at` is 0, so
+    /// that no message was understood, blanks nothing and returns false.
     pub(crate) fn blank_rest(&mut self, at: usize) -> bool {
         if at > 0 {
             self.blank_range(at, self.len());
@@ -66,7 +67,7 @@ impl<'turn> TurnBytes<'turn> {
         Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
     }
 
-    /// Index of the first `byte` between `from` and `to`.
+    /// Index in the turn of the first `byte` between `from` and `to`.
     pub(crate) fn find_byte(&self, byte: u8, from: usize, to: usize) -> Option<usize> {
         self.range(from, to).iter().position(|of| *of == byte).map(|index| from + index)
     }

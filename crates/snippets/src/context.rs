@@ -18,8 +18,8 @@ pub(crate) enum TurnExpectation {
 /// State of a conversation. It fits in one word, so that it can be stored in an atomic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TurnContext {
-    /// Latest expectation that a turn of each direction created.
-    said: [TurnExpectation; 2],
+    /// Expectation that the latest turn of each direction created.
+    expectations: [TurnExpectation; 2],
     /// Whether a Kafka request was seen.
     pub(crate) is_kafka: bool,
 }
@@ -27,7 +27,7 @@ pub struct TurnContext {
 impl TurnContext {
     /// Encodes the context as a number.
     pub fn to_word(self) -> u8 {
-        let [sent, received] = self.said.map(|state| state as u8);
+        let [sent, received] = self.expectations.map(|state| state as u8);
         sent | received << 2 | u8::from(self.is_kafka) << 4
     }
 
@@ -39,24 +39,24 @@ impl TurnContext {
             3 => TurnExpectation::WantsTls,
             _ => TurnExpectation::Nothing,
         };
-        TurnContext { said: [state(word), state(word >> 2)], is_kafka: word & 16 != 0 }
+        TurnContext { expectations: [state(word), state(word >> 2)], is_kafka: word & 16 != 0 }
     }
 
     /// Whether no turn created an expectation for the next one.
     #[inline(always)]
     pub(crate) fn expects_nothing(self) -> bool {
-        self.said == [TurnExpectation::Nothing; 2]
+        self.expectations == [TurnExpectation::Nothing; 2]
     }
 
     /// Records the expectation that a direction creates.
     pub(crate) fn note_expectation(&mut self, direction: u8, state: TurnExpectation) {
-        if let Some(of) = self.said.get_mut(usize::from(direction & 1)) {
+        if let Some(of) = self.expectations.get_mut(usize::from(direction & 1)) {
             *of = state;
         }
     }
 
     /// Expectation that the direction opposite to `direction` created.
     pub(crate) fn expectation_of_peer(&self, direction: u8) -> TurnExpectation {
-        self.said.get(usize::from(direction & 1 ^ 1)).copied().unwrap_or_default()
+        self.expectations.get(usize::from(direction & 1 ^ 1)).copied().unwrap_or_default()
     }
 }

@@ -26,7 +26,7 @@ pub const LENGTHS: [u8; 256] = [
 ];
 
 /// Length of the longest code, in bits.
-pub const LONGEST: usize = 30;
+pub const MAX_CODE_BITS: usize = 30;
 
 /// Codes of one length.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +40,8 @@ pub struct CodeRange {
 }
 
 impl CodeRange {
-    /// The first code of this length or a greater one that is not in the range: what begins with
-    /// it is longer.
+    /// The number after the last code of the range. Bits from this number on are the beginning of a
+    /// longer code.
     pub const fn end(&self) -> u32 {
         self.first + self.count
     }
@@ -50,8 +50,8 @@ impl CodeRange {
 /// Bytes in the order of their codes.
 pub const SYMBOLS: [u8; 256] = symbol_table();
 
-/// Codes by their lengths, in bits.
-pub const CODES: [CodeRange; LONGEST + 1] = code_table();
+/// Codes of each length: the index is the length in bits.
+pub const CODES: [CodeRange; MAX_CODE_BITS + 1] = code_table();
 
 /// Returns the length of the code of a byte, in bits, and the code.
 pub const fn code_of_byte(byte: u8) -> (u32, u32) {
@@ -64,9 +64,10 @@ pub const fn code_of_byte(byte: u8) -> (u32, u32) {
     (length as u32, codes.first + (position - codes.position) as u32)
 }
 
+/// Computes [`SYMBOLS`].
 const fn symbol_table() -> [u8; 256] {
     let (mut symbols, mut position, mut length) = ([0; 256], 0, 1);
-    while length <= LONGEST {
+    while length <= MAX_CODE_BITS {
         let mut byte = 0;
         while byte < 256 {
             if LENGTHS[byte] as usize == length {
@@ -80,10 +81,11 @@ const fn symbol_table() -> [u8; 256] {
     symbols
 }
 
-const fn code_table() -> [CodeRange; LONGEST + 1] {
-    let mut codes = [CodeRange { first: 0, count: 0, position: 0 }; LONGEST + 1];
+/// Computes [`CODES`].
+const fn code_table() -> [CodeRange; MAX_CODE_BITS + 1] {
+    let mut codes = [CodeRange { first: 0, count: 0, position: 0 }; MAX_CODE_BITS + 1];
     let (mut next, mut position, mut length) = (0, 0, 1);
-    while length <= LONGEST {
+    while length <= MAX_CODE_BITS {
         next <<= 1;
         let (mut count, mut byte) = (0, 0);
         while byte < 256 {

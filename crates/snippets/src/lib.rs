@@ -59,9 +59,10 @@ pub fn blank_turn(turn: &mut [u8], context: &mut TurnContext, direction: u8) {
 /// whole: a text with a first word that is too long. This covers most texts of unknown protocols.
 #[inline(always)]
 pub fn has_no_protocol(turn: &[u8], context: TurnContext) -> bool {
+    // In each byte: the smallest graphic character, and the highest bit.
     const LOW: u64 = 0x2121_2121_2121_2121;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    // Whether each of eight bytes is graphic.
+    // Whether each of eight bytes is graphic, so that all are part of one word.
     let is_word = |bytes: &[u8; 8]| {
         let word = u64::from_le_bytes(*bytes);
         word & HIGH == 0 && (word.wrapping_sub(LOW) & !word) & HIGH == 0
@@ -93,6 +94,7 @@ impl DatagramSpan<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramQuestion<'datagram> {
     datagram: &'datagram [u8],
+    /// Offset after the question, in bytes.
     end: usize,
 }
 

@@ -71,7 +71,7 @@ const IMAP: &[&[u8]] = &[
 const STATUSES: &[&[u8]] = &[b"OK", b"NO", b"BAD", b"BYE", b"PREAUTH"];
 
 /// Longest IMAP tag that is kept, in bytes.
-const LONGEST_TAG: usize = 16;
+const MAX_TAG_BYTES: usize = 16;
 
 /// Form of the arguments of a memcached command.
 #[derive(Clone, Copy)]
@@ -177,8 +177,8 @@ pub(crate) fn blank_lines(turn: &mut TurnBytes<'_>, context: &mut TurnContext, d
     }
 }
 
-/// Blanks a line, except for its kept parts. Returns the length in bytes of the value that follows
-/// the line.
+/// Blanks the line from `from` to `to`, except for its kept parts. Returns the length in bytes of
+/// the value that follows the line, 0 for none. `is_whole` is whether the line's end has arrived.
 fn blank_line(
     turn: &mut TurnBytes<'_>,
     from: usize,
@@ -190,7 +190,7 @@ fn blank_line(
     let first = word_end(turn, from, to);
     let text = turn.range(from, to);
     let word_at = |end: usize| text.get(..end - from).unwrap_or(&[]);
-    let one = word_at(first);
+    let first_word = word_at(first);
     // An incomplete word identifies nothing.
     if first == to && !is_whole {
         turn.blank_range(from, to);
@@ -210,33 +210,36 @@ fn blank_line(
         turn.blank_range(from + 4, to);
         return 0;
     }
-    if is_in(SMTP, one) {
+    if is_in(SMTP, first_word) {
         let after = turn.range(first, to);
         let kept = match () {
             () if after.get(..7).is_some_and(|of| of.eq_ignore_ascii_case(b" FROM:<")) => 7,
-            () if one.eq_ignore_ascii_case(b"BDAT") => {
+            () if first_word.eq_ignore_ascii_case(b"BDAT") => {
                 1 + after.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count()
             }
             () => 1,
         };
-        let is_chunk = one.eq_ignore_ascii_case(b"BDAT");
+        let is_chunk = first_word.eq_ignore_ascii_case(b"BDAT");
         let length =
             if is_chunk { parse_number(turn.range(first + 1, first + kept)) } else { None };
         turn.blank_range(first + kept, to);
         return length.unwrap_or(0);
     }
-    if let Some((_, form)) = MEMCACHED.iter().find(|(name, _)| *name == one) {
+    if let Some((_, form)) = MEMCACHED.iter().find(|(name, _)| *name == first_word) {
         return blank_memcached_command(turn, first, to, *form);
     }
-    if one == b"VALUE" || one == b"VA" {
-        let key = one == b"VALUE";
+    if first_word == b"VALUE" || first_word == b"VA" {
+        let key = first_word == b"VALUE";
         return blank_numbers(turn, first, to, usize::from(key), if key { 2 } else { 0 });
     }
-    if ANSWERS.contains(&one) {
+    if ANSWERS.contains(&first_word) {
         turn.blank_range(first + 1, to);
         return 0;
     }
-    if (1..=20).contains(&one.len()) && first == to && one.iter().all(u8::is_ascii_digit) {
+    if (1..=20).contains(&first_word.len())
+        && first == to
+        && first_word.iter().all(u8::is_ascii_digit)
+    {
         turn.range_mut(from, to).fill(b'0');
         return 0;
     }
@@ -244,7 +247,7 @@ fn blank_line(
 }
 
 /// Blanks an IMAP line, except for its kept parts and the length of a literal at its end, which is
-/// returned.
+/// returned (0 for none). `first` is the end of the line's first word.
 fn blank_imap_line(turn: &mut TurnBytes<'_>, from: usize, first: usize, to: usize) -> usize {
     let literal = imap_literal(turn.range(from, to));
     let tail = to - literal.map_or(0, |(_, length)| length);
@@ -252,7 +255,7 @@ fn blank_imap_line(turn: &mut TurnBytes<'_>, from: usize, first: usize, to: usiz
     let second_from = (first + 1).min(to);
     let second = word_end(turn, second_from, to);
     let verb = turn.range(second_from, second);
-    let is_tag = (1..=LONGEST_TAG).contains(&tag.len())
+    let is_tag = (1..=MAX_TAG_BYTES).contains(&tag.len())
         && tag.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
         && tag.iter().any(u8::is_ascii_digit);
     let kept = match tag {
@@ -273,15 +276,15 @@ fn blank_imap_line(turn: &mut TurnBytes<'_>, from: usize, first: usize, to: usiz
     literal.map_or(0, |(value, _)| value)
 }
 
-/// Parses the IMAP literal at the end of a line, `{12}` or `{12+}`: the length of the literal, and
-/// the length of its text.
+/// Parses the announcement of an IMAP literal at the end of a line, `{12}` or `{12+}`: the length
+/// of the literal, and the length of the announcement.
 fn imap_literal(line: &[u8]) -> Option<(usize, usize)> {
     let inner = line.strip_suffix(b"}")?;
     let digits = inner.strip_suffix(b"+").unwrap_or(inner);
     let begin = digits.iter().rposition(|byte| !byte.is_ascii_digit())?;
     let of = digits.get(begin + 1..)?;
-    let is_it = digits.get(begin) == Some(&b'{') && (1..=9).contains(&of.len());
-    Some((parse_number(of)?, line.len() - begin)).filter(|_| is_it)
+    let is_literal = digits.get(begin) == Some(&b'{') && (1..=9).contains(&of.len());
+    Some((parse_number(of)?, line.len() - begin)).filter(|_| is_literal)
 }
 
 /// Blanks the arguments of a memcached command, except for what determines its form. Returns the
@@ -341,8 +344,9 @@ fn blank_memcached_command(
     }
 }
 
-/// Blanks the first `keys` words from `from`, and other words that are not numbers. Returns the
-/// length of the value, from the word at index `length`, with the end of its line.
+/// Blanks the first `keys` words from `from`, and other words that are not numbers. The word at
+/// index `length` states the length of the value that follows the line, which is returned, together
+/// with the value's line end.
 fn blank_numbers(
     turn: &mut TurnBytes<'_>,
     from: usize,
@@ -374,7 +378,7 @@ fn word_end(turn: &TurnBytes<'_>, from: usize, to: usize) -> usize {
     turn.find_byte(b' ', from, to).unwrap_or(to)
 }
 
-/// Parses a number that consists of digits only.
+/// Parses a number of one to nine digits.
 fn parse_number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 9 {
         return None;
@@ -384,6 +388,7 @@ fn parse_number(digits: &[u8]) -> Option<usize> {
     })
 }
 
+/// Whether `list` contains the word, in any case of its letters.
 fn is_in(list: &[&[u8]], word: &[u8]) -> bool {
     list.iter().any(|of| of.eq_ignore_ascii_case(word))
 }

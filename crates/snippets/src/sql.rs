@@ -8,15 +8,17 @@ mod leading_comments;
 mod words;
 
 pub use self::leading_comments::{executable_comment_mark, skip_leading_comments};
-use self::words::{KEYWORDS, OBJECTS, OF_OBJECTS, OF_ROWS, OTHERS};
+use self::words::{
+    KEYWORDS, OBJECT_WORDS, OTHER_STATEMENTS, STATEMENTS_ABOUT_OBJECTS, STATEMENTS_WITH_TABLES,
+};
 use crate::bytes::BLANK;
 
-/// Replacement for a byte of a word.
+/// Replacement for a byte of a blanked name.
 const LETTER: u8 = b'x';
 
-/// Whether a text begins like a statement: with a first word of a statement and a separator after
-/// it, or no separator if the text is `whole`. Leading comments are skipped; an unterminated
-/// comment counts as the beginning of a statement.
+/// Whether a text begins like a statement: with a first word of a statement, and a separator after
+/// the word unless it ends the text. `whole` is whether the text is complete, and not cut. Leading
+/// comments are skipped; an unterminated comment counts as the beginning of a statement.
 pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
     let Some(text) = skip_leading_comments(text) else {
         return matches!(text.trim_ascii_start(), [b'-', b'-', ..] | [b'/', b'*', ..]);
@@ -28,7 +30,10 @@ pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
         [] => whole,
     };
     let word = text.get(..end).unwrap_or(&[]);
-    after && [OF_ROWS, OF_OBJECTS, OTHERS].into_iter().any(|list| is_in(list, word))
+    after
+        && [STATEMENTS_WITH_TABLES, STATEMENTS_ABOUT_OBJECTS, OTHER_STATEMENTS]
+            .into_iter()
+            .any(|list| is_in(list, word))
 }
 
 /// Whether a byte may follow the first word of a statement.
@@ -36,6 +41,7 @@ fn is_separator(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0)
 }
 
+/// Whether `list` contains the word, in any case of its letters.
 fn is_in(list: &[&[u8]], word: &[u8]) -> bool {
     list.iter().any(|of| of.eq_ignore_ascii_case(word))
 }
@@ -73,14 +79,14 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
             // MySQL recognises a comment by the space after its dashes.
             b'-' if after == Some(b'-') => match (dialect, text.get(at + 2)) {
                 (SqlDialect::MySql, Some(next)) if next.is_ascii_whitespace() => {
-                    at = line_comment(text, at + 2 + usize::from(*next != b'\n'));
+                    at = blank_line_comment(text, at + 2 + usize::from(*next != b'\n'));
                 }
                 (SqlDialect::MySql, Some(_)) if has_begun => {
                     (at, before) = (at + 2, PrecedingToken::Other);
                 }
-                _ => at = line_comment(text, at + 2),
+                _ => at = blank_line_comment(text, at + 2),
             },
-            b'#' => at = line_comment(text, at + 1),
+            b'#' => at = blank_line_comment(text, at + 1),
             b'/' if after == Some(b'*') => {
                 let executed = executable_comment_mark(text.get(at + 2..).unwrap_or(&[]));
                 at = match dialect {
@@ -129,9 +135,9 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
                 let word = text.get(at..end).unwrap_or(&[]);
                 if !has_begun {
                     has_begun = true;
-                    if is_in(OF_OBJECTS, word) {
+                    if is_in(STATEMENTS_ABOUT_OBJECTS, word) {
                         of_object = 1;
-                    } else if !is_in(OF_ROWS, word) {
+                    } else if !is_in(STATEMENTS_WITH_TABLES, word) {
                         // A reader that lost its position recognises a statement by the separator
                         // after its first word.
                         let is_apart = text.get(end).is_some_and(|of| is_separator(*of));
@@ -142,7 +148,7 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
                 }
                 if of_object > 0 {
                     let is_table = word.eq_ignore_ascii_case(b"TABLE");
-                    if !is_table && !is_in(OBJECTS, word) {
+                    if !is_table && !is_in(OBJECT_WORDS, word) {
                         return fill_range(text, at, usize::MAX, BLANK);
                     }
                     of_object = if is_table || of_object > 5 { 0 } else { of_object + 1 };
@@ -178,6 +184,7 @@ pub(crate) fn blank_literals(text: &mut [u8], dialect: SqlDialect) {
     }
 }
 
+/// Overwrites the bytes from `from` to `to`, at most to the end of the text.
 fn fill_range(text: &mut [u8], from: usize, to: usize, byte: u8) {
     let to = to.min(text.len());
     text.get_mut(from..to).unwrap_or_default().fill(byte);
@@ -189,12 +196,14 @@ fn find_byte(text: &[u8], from: usize, byte: u8) -> usize {
     from + rest.iter().position(|of| *of == byte).unwrap_or(rest.len())
 }
 
+/// End of the word that begins at `from`.
 fn word_end(text: &[u8], from: usize) -> usize {
     let is_of_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_' || **byte >= 0x80;
     from + text.get(from..).unwrap_or(&[]).iter().take_while(is_of_word).count()
 }
 
-/// Blanks the quoted text at `from`. Returns `None` if its end is not certain.
+/// Blanks the text in quotes at `from` with the byte `with`, and returns the index after it. If its
+/// end is not certain, returns `None`; nothing after the text is to be kept then.
 fn blank_quoted(text: &mut [u8], from: usize, quote: u8, with: u8) -> Option<usize> {
     let mut at = from + 1;
     loop {
@@ -219,14 +228,14 @@ fn blank_quoted(text: &mut [u8], from: usize, quote: u8, with: u8) -> Option<usi
     }
 }
 
-/// Blanks a comment up to the end of its line.
-fn line_comment(text: &mut [u8], from: usize) -> usize {
+/// Blanks a comment up to the end of its line, and returns the index of that end.
+fn blank_line_comment(text: &mut [u8], from: usize) -> usize {
     let end = find_byte(text, from, b'\n');
     fill_range(text, from, end, BLANK);
     end
 }
 
-/// Blanks a block comment.
+/// Blanks the block comment whose text begins at `from`, and returns the index after it.
 fn blank_block_comment(text: &mut [u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or(&[]);
     let end = rest.windows(2).position(|pair| pair == b"*/");
@@ -245,7 +254,7 @@ fn blank_block_comment(text: &mut [u8], from: usize) -> usize {
     }
 }
 
-/// Replaces a token that begins with a digit by a number of as many digits.
+/// Replaces a token that begins with a digit by as many zeros.
 fn mask_digits(text: &mut [u8], from: usize, to: usize) {
     fill_range(text, from, to, b'0');
 }

@@ -39,7 +39,7 @@ pub enum RequestTarget {
     /// In a query.
     Query,
     /// After a query, in a prefix of the version: the number of its bytes so far.
-    Behind(u8),
+    AfterQuery(u8),
     /// After the target.
     Version,
 }
@@ -49,25 +49,25 @@ impl RequestTarget {
     #[inline]
     pub fn accept_byte(&mut self, byte: u8) -> bool {
         use RequestTarget::{
-            Authority, Begin, Behind, Colon, Connect, Host, MaybeMethod, MaybePath,
+            AfterQuery, Authority, Begin, Colon, Connect, Host, MaybeMethod, MaybePath,
         };
         use RequestTarget::{
             MaybeScheme, Method, Opaque, Parameters, Path, Port, Query, Scheme, Slashes,
         };
         const CONNECT: &[u8] = b"CONNECT";
-        const LONGEST_PORT: u8 = 5;
+        const MAX_PORT_DIGITS: u8 = 5;
         const SCHEME: &[u8] = b"https";
         const VERSION: &[u8] = b"HTTP/1.";
         let (next, is_kept) = match (*self, byte) {
             (RequestTarget::Version, _) | (_, b'\n') => (RequestTarget::Version, true),
-            (Behind(count), byte) if VERSION.get(usize::from(count)) == Some(&byte) => {
-                (Behind(count + 1), true)
+            (AfterQuery(count), byte) if VERSION.get(usize::from(count)) == Some(&byte) => {
+                (AfterQuery(count + 1), true)
             }
-            (Behind(7), b'0'..=b'9') => (Behind(8), true),
-            (Behind(8), b'\r') => (Behind(8), true),
+            (AfterQuery(7), b'0'..=b'9') => (AfterQuery(8), true),
+            (AfterQuery(8), b'\r') => (AfterQuery(8), true),
             // A query that contains a space, by mistake.
-            (Query | Behind(_), b' ') => (Behind(0), true),
-            (Query | Behind(_), _) => (Query, false),
+            (Query | AfterQuery(_), b' ') => (AfterQuery(0), true),
+            (Query | AfterQuery(_), _) => (Query, false),
             (Connect(7), b' ') => (Host, true),
             (Method | Connect(_), b' ') => (Begin, true),
             (Connect(count), byte) if CONNECT.get(usize::from(count)) == Some(&byte) => {
@@ -105,7 +105,7 @@ impl RequestTarget {
             (Host, b':') => (Port(0), true),
             (Host, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.') => (Host, true),
             // More digits, or other characters, belong to a password.
-            (Port(count @ 0..LONGEST_PORT), b'0'..=b'9') => (Port(count + 1), true),
+            (Port(count @ 0..MAX_PORT_DIGITS), b'0'..=b'9') => (Port(count + 1), true),
             (Colon | Port(0) | Slashes, b'/') => (Slashes, true),
             (Slashes, _) => (Authority, false),
             (Begin | Scheme | Host | Port(_) | Colon, _) => (Opaque, false),

@@ -7,15 +7,15 @@
 
 /// Largest duration, in ticks, that [`pack_duration`] can hold (about 68 s for ticks of one
 /// nanosecond).
-pub(crate) const LARGEST: u64 = (63 << 30) + ((1 << 30) - 1);
+pub(crate) const MAX_PACKED: u64 = (63 << 30) + ((1 << 30) - 1);
 
-/// Packs `ticks` into ten bits, or `None` when it is larger than [`LARGEST`].
+/// Packs `ticks` into ten bits, or `None` when it is larger than [`MAX_PACKED`].
 #[inline]
 pub(crate) fn pack_duration(ticks: u64) -> Option<u32> {
     if ticks < 32 {
         return Some(ticks as u32);
     }
-    if ticks > LARGEST {
+    if ticks > MAX_PACKED {
         return None;
     }
     // The mantissa is the five bits after the leading one; exponent 1 stands for 32..64.
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn larger_durations_are_rounded_down_by_at_most_one_part_in_32() {
         let mut ticks = 64u64;
-        while ticks < LARGEST {
+        while ticks < MAX_PACKED {
             let packed = pack_duration(ticks).unwrap();
             assert!(packed < 1 << 10);
             let back = unpack_duration(packed);
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_largest_duration_fits_and_the_next_does_not() {
-        assert_eq!(pack_duration(LARGEST), Some(1023));
-        assert_eq!(pack_duration(LARGEST + 1), None);
+        assert_eq!(pack_duration(MAX_PACKED), Some(1023));
+        assert_eq!(pack_duration(MAX_PACKED + 1), None);
     }
 }

@@ -9,13 +9,13 @@ pub use crate::host_name::HOST_NAME_LENGTH;
 /// Maximum length of a log's name, in bytes, the limit of file systems.
 pub const LOG_NAME_LENGTH: usize = 255;
 
-/// Separator at the collector between the name and the number of a log with a name that was already
-/// taken. No name on a host contains it.
-pub const AGAIN: &str = "+";
+/// Separator at the collector between the name and the number of a log whose name was already taken
+/// there. No name of a log on its host contains it.
+pub const NUMBER_SEPARATOR: &str = "+";
 
-/// Name on its host of the log with this `name` at the collector.
+/// Name that a log has on its host, by its `name` at the collector.
 pub fn original_name(name: &str) -> String {
-    match (name.split_once(AGAIN), name.rsplit_once('.')) {
+    match (name.split_once(NUMBER_SEPARATOR), name.rsplit_once('.')) {
         (Some((stem, _)), Some((_, extension))) => format!("{stem}.{extension}"),
         _ => name.to_owned(),
     }

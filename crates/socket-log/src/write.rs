@@ -55,22 +55,28 @@ struct ThreadCursor {
 /// Log in the making: a process, its flows, and the records of its threads.
 #[derive(Clone, Debug)]
 pub struct LogWriter {
+    /// Bytes of the header page.
     header: Vec<u8>,
+    /// Words of each chunk; none for a chunk that was spilled.
     chunks: Vec<Vec<u32>>,
+    /// State of each thread, by its id.
     threads: BTreeMap<u32, ThreadCursor>,
     /// Peer of the latest datagram in the long form and its chunk, by thread, flow and direction.
     peers: BTreeMap<(u32, u32, Direction), (usize, Vec<u8>)>,
+    /// Id of the thread that writes the next record.
     tid: u32,
     /// Network namespace of sockets.
     namespace: u64,
+    /// Wall-clock time at tick 0, in nanoseconds since the Unix epoch.
     epoch: i64,
+    /// Beginning of the log, in ticks.
     start: u64,
     /// Indices of full chunks that are not in the file yet.
     full: Vec<usize>,
     /// Indices of chunks of ended threads.
     free: Vec<usize>,
-    /// Number of words for which the chunk of the next record has room after it.
-    kept_together: usize,
+    /// Number of words that must still fit into the chunk after the next record.
+    room_after: usize,
 }
 
 impl LogWriter {
@@ -88,7 +94,7 @@ impl LogWriter {
             start: 0,
             full: Vec::new(),
             free: Vec::new(),
-            kept_together: 0,
+            room_after: 0,
         };
         this.put_bytes(offset_of!(FileHeader, magic), &MAGIC.to_le_bytes());
         let words = [
@@ -230,9 +236,9 @@ impl LogWriter {
             .into_iter()
             .chain(words.as_slice().iter().copied())
             .collect();
-        self.kept_together = record.len();
+        self.room_after = record.len();
         self.transfer(ticks, flow, direction, bytes);
-        self.kept_together = 0;
+        self.room_after = 0;
         if words.as_slice().is_empty() { self } else { self.raw_record(ticks, &record) }
     }
 
@@ -317,7 +323,7 @@ impl LogWriter {
         let room = |thread: &ThreadCursor| {
             self.chunks
                 .get(thread.chunk)
-                .is_some_and(|chunk| chunk.len() + words.len() + self.kept_together <= CHUNK_WORDS)
+                .is_some_and(|chunk| chunk.len() + words.len() + self.room_after <= CHUNK_WORDS)
         };
         let mut thread = match self.threads.get(&self.tid).copied() {
             Some(thread) if room(&thread) => thread,
@@ -379,6 +385,7 @@ impl LogWriter {
         out.into_inner().map_err(std::io::IntoInnerError::into_error)?.commit()
     }
 
+    /// Appends words to the chunk of this index; to none if the chunk is full.
     fn append_words(&mut self, index: usize, words: &[u32]) -> &mut LogWriter {
         match self.chunks.get_mut(index).filter(|chunk| chunk.len() + words.len() <= CHUNK_WORDS) {
             Some(chunk) => chunk.extend_from_slice(words),
@@ -405,6 +412,7 @@ impl LogWriter {
         words
     }
 
+    /// Writes bytes to an offset of the header page.
     fn put_bytes(&mut self, at: usize, bytes: &[u8]) {
         for (slot, byte) in self.header.iter_mut().skip(at).zip(bytes) {
             *slot = *byte;
@@ -412,7 +420,8 @@ impl LogWriter {
     }
 }
 
-/// Shortest form of a record of the common form, if it has one.
+/// Shortest form of a transfer's record `words` in the common form; `None` if it does not fit into
+/// the shortest form, or is not such a record.
 fn shortest_form(words: &[u32], ticks: u64) -> Option<[u32; 2]> {
     let &[first, _, rest]: &[u32; TRANSFER_WORDS] = words.try_into().ok()?;
     let direction = match first as u8 {

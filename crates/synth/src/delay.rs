@@ -92,7 +92,7 @@ struct DelayFields {
     others: std::collections::BTreeMap<String, toml::Value>,
 }
 
-const HOW: &str = r#"a delay is a time span such as "10ms", { mean = "10ms", deviation = "2ms" }, { exponential = "10ms" } or { min = "1ms", max = "9ms" }"#;
+const DELAY_SYNTAX: &str = r#"a delay is a time span such as "10ms", { mean = "10ms", deviation = "2ms" }, { exponential = "10ms" } or { min = "1ms", max = "9ms" }"#;
 
 impl TryFrom<WrittenDelay> for DelayDistribution {
     type Error = String;
@@ -105,7 +105,7 @@ impl TryFrom<WrittenDelay> for DelayDistribution {
             WrittenDelay::Table(table) => table,
         };
         if let Some(other) = table.others.keys().next() {
-            return Err(format!("a delay has no '{other}'; {HOW}"));
+            return Err(format!("a delay has no '{other}'; {DELAY_SYNTAX}"));
         }
         let DelayFields { mean, deviation, exponential, min, max, .. } = table;
         match (mean, deviation, exponential, min, max) {
@@ -124,7 +124,7 @@ impl TryFrom<WrittenDelay> for DelayDistribution {
                 };
                 if min > max { Err(wrong()) } else { Ok(DelayDistribution::Uniform { min, max }) }
             }
-            _ => Err(HOW.to_owned()),
+            _ => Err(DELAY_SYNTAX.to_owned()),
         }
     }
 }

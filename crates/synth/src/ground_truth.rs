@@ -40,19 +40,21 @@ pub enum CallOrigin {
 /// A truth about the calls of one trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallOrigins {
-    /// The origin of each call.
+    /// The origin of each call, by its index.
     pub of: Vec<CallOrigin>,
-    /// Rows of the truth with a call or message that is not in the trace.
+    /// Number of rows of the truth with a call or message that is not in the trace.
     pub missing: u64,
-    /// Calls with a real parent that is not in the trace, so that they count to a call above it.
+    /// Number of calls with a true parent that is not in the trace, so that they count to a call
+    /// above the parent.
     pub adopted: u64,
-    /// Traces of more than one call, including those not in the trace; `None` if the truth cannot
-    /// contain others.
+    /// Number of true traces of more than one call, including those that were not captured; `None`
+    /// if the truth cannot contain such.
     pub traces: Option<u64>,
     /// For each call, whether it is the root of a complete trace, with no call missing.
     pub whole: Vec<bool>,
 }
 
+/// Columns of a truth about calls, and of one about messages.
 const CALLS: [&str; 2] = ["call_id", "parent_call_id"];
 const MESSAGES: [&str; 2] = ["child", "parent"];
 
@@ -95,16 +97,16 @@ impl GroundTruth {
                 return Err(Error::malformed(path, format!("line {line}: '{name}' is empty")));
             }
             let new = match &mut truth {
-                GroundTruth::Calls(of) => {
-                    of.insert(child.to_owned(), parent.map(str::to_owned)).is_none()
+                GroundTruth::Calls(parents) => {
+                    parents.insert(child.to_owned(), parent.map(str::to_owned)).is_none()
                 }
-                GroundTruth::Messages(of) => {
+                GroundTruth::Messages(causes) => {
                     let number = |text: &str| {
                         let why =
                             || format!("line {line}: '{text}' is not the number of a message");
                         text.trim().parse::<u64>().map_err(|_| Error::malformed(path, why()))
                     };
-                    of.insert(number(child)?, parent.map(number).transpose()?).is_none()
+                    causes.insert(number(child)?, parent.map(number).transpose()?).is_none()
                 }
             };
             if !new {
@@ -120,14 +122,17 @@ impl GroundTruth {
     /// True origins of the calls of `trace`.
     pub fn origins_of_calls(&self, trace: &MessageTrace, calls: &Calls) -> CallOrigins {
         match self {
-            GroundTruth::Calls(of) => origins_by_calls(of, trace, calls),
-            GroundTruth::Messages(of) => origins_by_messages(of, trace, calls),
+            GroundTruth::Calls(parents) => origins_by_calls(parents, trace, calls),
+            GroundTruth::Messages(causes) => origins_by_messages(causes, trace, calls),
         }
     }
 }
 
+/// True origins of the calls of `trace` by a truth about calls; `parents` has the parent of each
+/// call, `None` for a root. If the parent is not in the trace, the origin is the nearest call above
+/// it that is.
 fn origins_by_calls(
-    of: &FxHashMap<String, Option<String>>,
+    parents: &FxHashMap<String, Option<String>>,
     trace: &MessageTrace,
     calls: &Calls,
 ) -> CallOrigins {
@@ -137,9 +142,9 @@ fn origins_by_calls(
     let mut origins =
         CallOrigins { of: vec![CallOrigin::Unknown; calls.len()], ..CallOrigins::default() };
     for (call, id) in ids.iter().enumerate() {
-        let Some(mut parent) = of.get(id.as_ref()) else { continue };
+        let Some(mut parent) = parents.get(id.as_ref()) else { continue };
         // A cycle in the truth gives no parent.
-        for steps in 0..=of.len() {
+        for steps in 0..=parents.len() {
             let Some(above) = parent else {
                 origins.of[call] = CallOrigin::Root;
                 break;
@@ -149,47 +154,49 @@ fn origins_by_calls(
                 origins.adopted += u64::from(steps > 0);
                 break;
             }
-            let Some(next) = of.get(above) else { break };
+            let Some(next) = parents.get(above) else { break };
             parent = next;
         }
     }
-    let (traces, whole) = whole_traces(of, &numbers);
+    let (traces, whole) = whole_traces(parents, &numbers);
     (origins.traces, origins.whole) = (Some(traces), whole);
-    origins.missing = of.keys().filter(|id| !numbers.contains_key(id.as_str())).count() as u64;
+    origins.missing = parents.keys().filter(|id| !numbers.contains_key(id.as_str())).count() as u64;
     origins
 }
 
 /// The number of true traces of more than one call, and for each call whether it is the root of a
-/// complete trace; `numbers` has the calls that are in the trace.
+/// complete trace; `parents` has the parent of each call of the truth, `numbers` the calls that are
+/// in the trace.
 fn whole_traces(
-    of: &FxHashMap<String, Option<String>>,
+    parents: &FxHashMap<String, Option<String>>,
     numbers: &FxHashMap<&str, u32>,
 ) -> (u64, Vec<bool>) {
     // For each root, the number of calls and how many of them are missing.
     let mut traces: FxHashMap<&str, (u64, u64)> = FxHashMap::default();
     let mut roots: FxHashMap<&str, &str> = FxHashMap::default();
-    let mut way: Vec<&str> = Vec::new();
-    for id in of.keys() {
+    let mut path: Vec<&str> = Vec::new();
+    for id in parents.keys() {
         let mut at = id.as_str();
         // A cycle, or a chain that leads to a call unknown to the truth, is a trace of its own.
         let root = loop {
             if let Some(root) = roots.get(at) {
                 break *root;
             }
-            way.push(at);
-            match of.get(at).and_then(Option::as_deref).filter(|_| way.len() <= of.len()) {
+            path.push(at);
+            let parent = parents.get(at).and_then(Option::as_deref);
+            match parent.filter(|_| path.len() <= parents.len()) {
                 Some(above) => at = above,
                 None => break at,
             }
         };
-        for at in way.drain(..) {
+        for at in path.drain(..) {
             roots.insert(at, root);
         }
         // A root that occurs only as a parent is a call as well.
-        let named_only = !of.contains_key(root);
-        let lost = named_only && !numbers.contains_key(root);
+        let is_only_named = !parents.contains_key(root);
+        let lost = is_only_named && !numbers.contains_key(root);
         let (calls, missing) =
-            traces.entry(root).or_insert((u64::from(named_only), u64::from(lost)));
+            traces.entry(root).or_insert((u64::from(is_only_named), u64::from(lost)));
         *calls += 1;
         *missing += u64::from(!numbers.contains_key(id.as_str()));
     }
@@ -202,16 +209,17 @@ fn whole_traces(
     (traces.values().filter(|(calls, _)| *calls > 1).count() as u64, whole)
 }
 
-/// Truth about calls from a truth about messages, by the same rules by which links give parents.
+/// True origins of the calls of `trace` by a truth about messages, by the rules by which inferred
+/// links give parents; `causes` has the cause of each message, `None` for a spontaneous one.
 fn origins_by_messages(
-    of: &FxHashMap<u64, Option<u64>>,
+    causes: &FxHashMap<u64, Option<u64>>,
     trace: &MessageTrace,
     calls: &Calls,
 ) -> CallOrigins {
     let mut links = Links::spontaneous_only(trace.len());
     let mut origins =
         CallOrigins { of: vec![CallOrigin::Unknown; calls.len()], ..CallOrigins::default() };
-    for (child, parent) in of {
+    for (child, parent) in causes {
         let id = |number: u64| {
             let row = usize::try_from(number).ok().filter(|row| *row < trace.len());
             row.map(MessageId::from_index)
@@ -226,7 +234,7 @@ fn origins_by_messages(
         LikelyParents::from_links(calls, &links, &CandidateParents::from_links(calls, &links));
     for (call, origin) in calls.iter().zip(&mut origins.of) {
         let request = calls.request(call);
-        let known = request.is_some_and(|request| of.contains_key(&(request.index() as u64)));
+        let known = request.is_some_and(|request| causes.contains_key(&(request.index() as u64)));
         if let Some(parent) = parents.of_call(call).filter(|_| known) {
             *origin =
                 parent.call.map_or(CallOrigin::Root, |call| CallOrigin::Call(call.index() as u32));

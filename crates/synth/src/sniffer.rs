@@ -40,7 +40,7 @@ impl Sniffer {
             let passed = last.map_or(0, |last: i64| time.saturating_sub(last).max(0));
             last = Some(time);
             waiting = (waiting - passed as f64 * self.rate / 1e9).max(0.0);
-            // A partially captured message still occupies a place in the queue.
+            // A message that is being captured still occupies its place in the queue.
             if waiting.ceil() >= f64::from(self.queue) {
                 rows.push(None);
                 return None;

@@ -18,7 +18,7 @@ pub fn write_trace(trace: &MessageTrace, data: &DataDir, name: &str) -> Result<D
         let tables = ["messages.parquet", "nodes.parquet"].map(|table| unfinished.join(table));
         Ok(trace.write(&tables[0], &tables[1])?)
     };
-    write_whole(data, name, write).map(|((), directory)| directory)
+    write_import(data, name, write).map(|((), directory)| directory)
 }
 
 /// Writes requests as the import `name` of `data`, which is a data directory of spans. `make`
@@ -32,10 +32,12 @@ pub fn write_requests<T>(
     name: &str,
     make: impl FnOnce(&DataDir) -> Result<T, Error>,
 ) -> Result<(T, DataPath), Error> {
-    write_whole(data, name, |unfinished| make(&DataDir::new(unfinished)))
+    write_import(data, name, |unfinished| make(&DataDir::new(unfinished)))
 }
 
-fn write_whole<T>(
+/// Writes the import `name` of `data` with `make`, which receives the directory for the tables. An
+/// earlier import is replaced at the end. Returns the result of `make`, and the import's directory.
+fn write_import<T>(
     data: &DataDir,
     name: &str,
     make: impl FnOnce(&DataPath) -> Result<T, Error>,

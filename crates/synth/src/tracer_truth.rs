@@ -1,7 +1,7 @@
 //! Ground truth from the recording itself, if messages carry ids of a tracer's traces
 //! (`traceparent`, b3): a request was caused by the request of the same trace that its sender
 //! received. If the sender received several, the cause is the one with the same span, if the header
-//! was passed on unchanged; otherwise the truth has no cause. A sender that receives no requests
+//! was forwarded unchanged; otherwise the truth has no cause. A sender that receives no requests
 //! begins a trace.
 
 use message_trace::table::operations::OperationReader;
@@ -14,7 +14,9 @@ use crate::ground_truth::GroundTruth;
 /// A request of a trace.
 struct TracedRequest {
     message: MessageId,
+    /// Id of the tracer's trace.
     id: u128,
+    /// Id of the span that made the request.
     span: Option<u64>,
 }
 
@@ -54,7 +56,7 @@ impl GroundTruth {
 /// The cause of each message for which tracers give one.
 fn find_causes(trace: &MessageTrace, traced: &[TracedRequest]) -> FxHashMap<u64, Option<u64>> {
     let asks = |id: &MessageId| trace.direction(*id) == FROM_CONNECTING && !trace.is_connect(*id);
-    let asked: FxHashSet<NodeId> =
+    let receivers: FxHashSet<NodeId> =
         trace.ids().filter(asks).map(|id| trace.message(id).dst).collect();
     let mut received: FxHashMap<(NodeId, u128), Vec<&TracedRequest>> = FxHashMap::default();
     for request in traced {
@@ -72,12 +74,13 @@ fn find_causes(trace: &MessageTrace, traced: &[TracedRequest]) -> FxHashMap<u64,
         let of_trace: Vec<&&TracedRequest> = of_trace.filter(is_before).collect();
         let same_span =
             |other: &&&&TracedRequest| request.span.is_some() && other.span == request.span;
-        let passed_on: Vec<&&TracedRequest> = of_trace.iter().filter(same_span).copied().collect();
-        match (passed_on.as_slice(), of_trace.as_slice()) {
+        let of_same_span: Vec<&&TracedRequest> =
+            of_trace.iter().filter(same_span).copied().collect();
+        match (of_same_span.as_slice(), of_trace.as_slice()) {
             ([only], _) | ([], [only]) => {
                 causes.insert(request.message.index() as u64, Some(only.message.index() as u64));
             }
-            ([], []) if !asked.contains(&src) => {
+            ([], []) if !receivers.contains(&src) => {
                 causes.insert(request.message.index() as u64, None);
             }
             _ => {}

@@ -28,8 +28,8 @@ pub(crate) const MAX_EXECUTIONS: u64 = 1 << 32;
 /// Maximum depth of the stacks of generated operations.
 pub(crate) const MAX_STACK: usize = 12;
 
-/// The exponent of the frequencies of generated classes: the n-th most frequent has n to the minus
-/// this of the requests of the most frequent one.
+/// Exponent of the frequencies of generated classes: the n-th most frequent class has n^-exponent
+/// times as many requests as the most frequent one.
 pub(crate) const CLASS_EXPONENT: f64 = 0.8;
 
 /// Number of generated operations on one node.

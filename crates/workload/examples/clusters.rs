@@ -1,5 +1,5 @@
 //! The clusters of Magpie's Tables 2 to 5 on synthetic mixtures: found incrementally and as one
-//! batch. With a number as argument, prints the time that this number of requests takes.
+//! batch. With a number as argument, prints the time that clustering this number of requests takes.
 
 use std::time::Instant;
 
@@ -12,11 +12,12 @@ mod mixtures;
 #[expect(dead_code, reason = "only tests have barriers; they share this file")]
 mod threads;
 
+/// Workloads of the tables: each letter is a type of request in the mixture.
 const EXPERIMENTS: [&str; 11] = ["A", "B", "AB", "C", "D", "CD", "E", "BE", "ABE", "AF", "AEF"];
 
 fn main() {
     if let Some(count) = std::env::args().nth(1).and_then(|count| count.parse().ok()) {
-        return timed(count);
+        return print_times(count);
     }
     println!(
         "| workload | clients | method | clusters | wrong | extra | error (paper's) | held out |"
@@ -39,7 +40,7 @@ fn main() {
                     sum[2] += purity.in_extra_clusters;
                     sum[3] += disturbed;
                     if seed == 0 {
-                        row(types, clients, place, &model, &purity);
+                        print_row(types, clients, place, &model, &purity);
                     }
                 }
             }
@@ -60,7 +61,13 @@ fn model(mut workload: Workload, made: &[mixtures::MixtureRequest]) -> WorkloadM
     workload.finish(&mixtures::names())
 }
 
-fn row(types: &str, clients: u32, place: usize, model: &WorkloadModel, purity: &ClusterPurity) {
+fn print_row(
+    types: &str,
+    clients: u32,
+    place: usize,
+    model: &WorkloadModel,
+    purity: &ClusterPurity,
+) {
     let found: Vec<String> =
         purity.clusters.iter().map(|of| format!("{}{}", of.requests, of.name)).collect();
     let percent =
@@ -79,7 +86,7 @@ fn row(types: &str, clients: u32, place: usize, model: &WorkloadModel, purity: &
     );
 }
 
-fn timed(count: u64) {
+fn print_times(count: u64) {
     let made = mixtures::mixture("ABCDEF", 5, count, 1);
     for (method, workload) in [
         ("one by one", Workload::incremental()),

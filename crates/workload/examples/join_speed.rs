@@ -21,27 +21,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let schema = linux.parse_schema()?;
     let mut join = TemporalJoin::new(&schema, JoinOptions::default(), &mut names)?;
     let mut maker = EventGenerator::new(&mut names);
-    let (mut piece, mut requests, mut joined) = (EventBatch::default(), 0u64, 0u64);
-    let (mut made, mut making) = (0, 0);
+    let (mut batch, mut requests, mut joined) = (EventBatch::default(), 0u64, 0u64);
+    let (mut made, mut generation_ns) = (0, 0);
     let begin = processor_ns()?;
-    maker.accept(&mut piece);
-    join.push_batch(&piece, &mut names, &mut |_| {});
+    maker.accept(&mut batch);
+    join.push_batch(&batch, &mut names, &mut |_| {});
     while made < events {
         let before = processor_ns()?;
-        piece.clear();
-        while piece.len() < 4096 {
-            maker.push(made, &mut piece);
+        batch.clear();
+        while batch.len() < 4096 {
+            maker.push(made, &mut batch);
             made += 1;
         }
-        making += processor_ns()? - before;
-        join.push_batch(&piece, &mut names, &mut |request| {
+        generation_ns += processor_ns()? - before;
+        join.push_batch(&batch, &mut names, &mut |request| {
             (requests, joined) = (requests + 1, joined + request.events.len() as u64);
         });
     }
     join.finish(&mut |request| {
         (requests, joined) = (requests + 1, joined + request.events.len() as u64);
     });
-    let taken = (processor_ns()? - begin - making) as f64 / 1e9;
+    let taken = (processor_ns()? - begin - generation_ns) as f64 / 1e9;
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
     println!("{made} events, {requests} requests of {joined} events: {taken:.2} s, {peak}");
@@ -80,8 +80,8 @@ impl EventGenerator {
         }
     }
 
-    /// Accepts all connections.
-    fn accept(&self, piece: &mut EventBatch) {
+    /// Adds an event that accepts a connection for each thread.
+    fn accept(&self, batch: &mut EventBatch) {
         for lane in 0..THREADS {
             let event = Event {
                 time: 1_600_000_000_000_000_000,
@@ -91,13 +91,13 @@ impl EventGenerator {
                 process: 1000,
                 thread: 999,
             };
-            piece.push_event(event, [(self.attributes[1], AttributeValue::Int(10 + lane as i64))]);
+            batch.push_event(event, [(self.attributes[1], AttributeValue::Int(10 + lane as i64))]);
         }
     }
 
     /// Generates the event with the number `number`. A thread makes a step every [`THREADS`]
     /// events.
-    fn push(&mut self, number: u64, piece: &mut EventBatch) {
+    fn push(&mut self, number: u64, batch: &mut EventBatch) {
         let (lane, step) = (number % THREADS, number / THREADS);
         let [fd, ret, state, next] = self.attributes;
         let [enter_read, exit_read, enter_write, exit_write, switch] = self.kinds;
@@ -112,21 +112,21 @@ impl EventGenerator {
         };
         let descriptor = (fd, AttributeValue::Int(10 + lane as i64));
         match step % EVENTS_OF_REQUEST {
-            0 => piece.push_event(event(enter_read), [descriptor]),
-            1 => piece.push_event(event(exit_read), [(ret, AttributeValue::Int(100))]),
-            34 => piece.push_event(event(enter_write), [descriptor]),
-            35 => piece.push_event(event(exit_write), [(ret, AttributeValue::Int(12_000))]),
+            0 => batch.push_event(event(enter_read), [descriptor]),
+            1 => batch.push_event(event(exit_read), [(ret, AttributeValue::Int(100))]),
+            34 => batch.push_event(event(enter_write), [descriptor]),
+            35 => batch.push_event(event(exit_write), [(ret, AttributeValue::Int(12_000))]),
             step if step % 2 == 0 => {
                 let attributes =
                     [(state, AttributeValue::Text("S")), (next, AttributeValue::Int(0))];
-                piece.push_event(event(switch), attributes);
+                batch.push_event(event(switch), attributes);
             }
             _ => {
                 let attributes = [
                     (state, AttributeValue::Text("R")),
                     (next, AttributeValue::Int(i64::from(thread))),
                 ];
-                piece.push_event(Event { thread: 0, ..event(switch) }, attributes);
+                batch.push_event(Event { thread: 0, ..event(switch) }, attributes);
             }
         }
     }

@@ -19,7 +19,7 @@ const CALLS: i64 = 3;
 const PERIOD: i64 = 400_000;
 /// Threads of each process.
 const THREADS: i64 = 16;
-/// Bytes of timelines in memory.
+/// Maximum number of bytes of timelines in memory.
 const MEMORY: u64 = 256 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -56,7 +56,7 @@ fn ticks() -> Result<u64, Box<dyn Error>> {
     Ok(next()? + next()?)
 }
 
-/// Writes that many requests and the events of their threads. Returns the number of events.
+/// Writes `requests` requests and the events of their threads. Returns the number of events.
 fn make(
     requests: i64,
     tables: RequestTablePaths<'_>,
@@ -89,10 +89,10 @@ fn make(
 struct RecordingGenerator {
     host: NameId,
     operations: [NameId; 2],
-    coming: NameId,
-    going: NameId,
+    switched_in: NameId,
+    switched_out: NameId,
     wake: NameId,
-    /// Each event with the thread that it woke, or 0.
+    /// Each event with the id of the thread that woke the thread of the event, or 0.
     events: Vec<(Event, i64)>,
 }
 
@@ -102,8 +102,8 @@ impl RecordingGenerator {
         RecordingGenerator {
             host: number("host"),
             operations: [number("web:80"), number("store:90")],
-            coming: number("sched/In"),
-            going: number("sched/Out"),
+            switched_in: number("sched/In"),
+            switched_out: number("sched/Out"),
             wake: number("sockcap/Wake"),
             events: Vec::new(),
         }
@@ -120,20 +120,20 @@ impl RecordingGenerator {
     fn request(&mut self, number: i64) -> Request {
         let begin = 1_700_000_000_000_000_000 + number * PERIOD;
         let (reader, worker) = ((number % THREADS) as i32 + 1, (number % THREADS) as i32 + 101);
-        let (coming, going, wake) = (self.coming, self.going, self.wake);
+        let (switched_in, switched_out, wake) = (self.switched_in, self.switched_out, self.wake);
         let [web, store] = self.operations;
-        self.event(begin - 1_000, 1, reader, coming, 0);
+        self.event(begin - 1_000, 1, reader, switched_in, 0);
         self.event(begin + 10_000, 1, worker, wake, reader);
-        self.event(begin + 11_000, 1, reader, going, 0);
-        self.event(begin + 9_000, 1, worker, coming, 0);
+        self.event(begin + 11_000, 1, reader, switched_out, 0);
+        self.event(begin + 9_000, 1, worker, switched_in, 0);
         let mut calls = Vec::new();
         let mut at = begin + 20_000;
         for call in 0..CALLS {
             let thread = (number % THREADS) as i32 + 201 + 100 * call as i32;
-            self.event(at + 1_000, 1, worker, going, 0);
-            self.event(at + 10_000, 2, thread, coming, 0);
-            self.event(at + 51_000, 2, thread, going, 0);
-            self.event(at + 60_000, 1, worker, coming, 0);
+            self.event(at + 1_000, 1, worker, switched_out, 0);
+            self.event(at + 10_000, 2, thread, switched_in, 0);
+            self.event(at + 51_000, 2, thread, switched_out, 0);
+            self.event(at + 60_000, 1, worker, switched_in, 0);
             calls.push(Step {
                 parent: Some(0),
                 host: self.host,
@@ -153,7 +153,7 @@ impl RecordingGenerator {
             });
             at += 70_000;
         }
-        self.event(at + 1_000, 1, worker, going, 0);
+        self.event(at + 1_000, 1, worker, switched_out, 0);
         let threads = StepThreads {
             process: Some(1),
             begin: Some(reader),

@@ -41,7 +41,7 @@ pub struct CanonicalElement {
     pub act: ElementAct,
     /// The role that performs it: the part that a thread plays (its program, or its node and
     /// operation), never its id. For [`ElementAct::Signal`], the signalled role. Unknown for work
-    /// that nothing led to.
+    /// without a known cause.
     pub role: NameId,
     /// Demands of the element. Only work has demands.
     pub demands: Demands,

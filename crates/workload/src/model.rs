@@ -23,7 +23,7 @@ pub use workload::Workload;
 pub struct WorkloadModel {
     /// Number of requests.
     pub requests: u64,
-    /// Total demands of all requests, as parsed.
+    /// Total demands of all requests, as their source recorded them.
     pub demands: Demands,
     /// Clusters, the largest one first. Their sizes are the proportions of the model.
     pub clusters: Vec<RequestCluster>,
@@ -33,8 +33,8 @@ pub struct WorkloadModel {
     pub mean_distance: f64,
     /// Mean distance of the centres of two clusters; of the largest ones only, if there are many.
     pub mean_separation: f64,
-    /// Requests that are alone, or in a small cluster far from all others, in descending order of
-    /// distance.
+    /// Requests that are alone, or in a small cluster far from all other clusters, in descending
+    /// order of distance.
     pub unusual: Vec<UnusualRequest>,
     /// Number of requests in evicted clusters, as there were too many clusters.
     pub given_up: u64,
@@ -69,7 +69,7 @@ pub struct RequestCluster {
     pub representative: u64,
     /// The representative's elements, with the mean demands of the members with the same elements.
     pub elements: Vec<ClusterElement>,
-    /// Mean demands of the cluster's requests, as parsed.
+    /// Mean demands of the cluster's requests, as their source recorded them.
     pub demands: Demands,
     /// Mean times in which the requests' threads were blocked.
     pub waits: WaitTimes,

@@ -10,7 +10,7 @@ use crate::joined_request::{JoinedEvent, SyncEdge};
 pub(crate) struct SyncStatement {
     /// Kind of the event that signals.
     pub source: NameId,
-    /// The join attribute that both share.
+    /// The join attribute whose value both threads share.
     pub attribute: u16,
     /// Kind of the event with which the other thread continues; [`NameInterner::UNKNOWN`] for any.
     pub destination: NameId,
@@ -23,7 +23,7 @@ impl SyncStatement {
     }
 }
 
-/// A record that an event of a request was joined by a value.
+/// A record that an event of a request has a value of a join attribute that a SYNC statement uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TouchedAt {
     pub attribute: u16,
@@ -50,7 +50,8 @@ pub(crate) fn find_syncs(
     syncs
 }
 
-/// The events with which others continue after an event: one for each value that it shares.
+/// The events with which other threads continue after the event `source`: one for each value that
+/// they share with it.
 fn sync_destinations<'request>(
     statement: &'request SyncStatement,
     source: u32,
@@ -68,8 +69,8 @@ fn sync_destinations<'request>(
         .filter_map(move |key| find_destination(statement, key, source, events, touched))
 }
 
-/// Values of a join attribute that an event shares through other events of its thread: the nearest
-/// one before it, otherwise after it.
+/// Values of a join attribute of the nearest event of the same thread that has any: the last one
+/// before `source`, otherwise the first one after it.
 fn shared_values(
     attribute: u16,
     source: u32,

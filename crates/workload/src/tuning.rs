@@ -1,4 +1,5 @@
-//! Tuned figures of this crate.
+//! Tuned figures of this crate. A figure that is "chosen" follows from a consideration, not from a
+//! measurement.
 
 /// Processor time below which demands count as equal, in nanoseconds. Chosen: caches and interrupts
 /// cause differences of this size.
@@ -24,17 +25,17 @@ pub(crate) const NETWORK_BYTES_FLOOR: f64 = 512.0;
 /// Difference of bytes sent or received that counts as the distance 1, as a share. Chosen.
 pub(crate) const NETWORK_SPREAD: f64 = 0.05;
 
-/// Cost of an element that only one of two requests has, or with another role, in addition to its
-/// demands. With 2.2, a hand-over without demands (five elements) makes 4.9, below the threshold; a
-/// call with its response (ten) makes 7, above it.
-pub(crate) const EDIT: f32 = 2.2;
+/// Cost, in units of distance, of an element that only one of two requests has or that has another
+/// role, in addition to its demands. With 2.2, a hand-over without demands (five elements) makes
+/// 4.9, below the threshold; a call with its response (ten) makes 7, above it.
+pub(crate) const EDIT_COST: f32 = 2.2;
 
-/// Distance from the nearest cluster above which a request begins a new one. Requests of twice the
-/// processor time have the distance 14, those of 35% more the distance 6.
-pub(crate) const THRESHOLD: f32 = 6.0;
+/// Distance from the centre of the nearest cluster above which a request begins a new cluster.
+/// Requests of twice the processor time have the distance 14, those of 35% more the distance 6.
+pub(crate) const CLUSTER_THRESHOLD: f32 = 6.0;
 
-/// Maximum product of the lengths of two requests for a full alignment. An alignment takes as many
-/// steps, and for an explanation in words four bytes for each step.
+/// Maximum product of the numbers of elements of two requests for a full alignment. An alignment
+/// takes as many steps as this product, and for an explanation in words four bytes for each step.
 pub(crate) const MAX_ALIGNED: usize = 4_000_000;
 
 /// Maximum number of names that are counted for a cluster. Chosen, not measured.
@@ -62,7 +63,7 @@ pub(crate) const SPLIT_NEIGHBOURS: usize = 8;
 /// equal requests, and widely spread demands need wide intervals.
 pub(crate) const VALLEY_WIDTHS: [f32; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
 
-/// Share of the lower side's requests that a valley may contain. Chosen.
+/// Maximum count of a valley, as a share of the count of the lower of its two sides. Chosen.
 pub(crate) const VALLEY_SHARE: f64 = 0.25;
 
 /// Number of standard deviations by which a valley is below the lower side. Chosen: hundreds of
@@ -77,14 +78,15 @@ pub(crate) const OUTLIER_SPREADS: f32 = 5.0;
 /// 100 MB.
 pub(crate) const MAX_BATCH_REQUESTS: usize = 1 << 19;
 
-/// Maximum number of elements that are kept for that. An element takes a few bytes if others of the
-/// same structure are kept, and up to 40 if there are none.
+/// Maximum number of elements that are kept for batch clustering. An element takes a few bytes if
+/// others of the same structure are kept, and up to 40 if there are none.
 pub(crate) const MAX_BATCH_ELEMENTS: usize = 1 << 24;
 
-/// Maximum number of clusters with which others are compared for their separation. Chosen.
+/// Maximum number of clusters, the largest ones, from which the distance of every cluster is
+/// computed to find the nearest other cluster. Chosen.
 pub(crate) const MAX_SEPARATED: usize = 256;
 
-/// Maximum number of clusters for the mean of pairwise distances. Chosen.
+/// Maximum number of clusters, the largest ones, whose pairwise distances are averaged. Chosen.
 pub(crate) const MAX_PAIRED: usize = 64;
 
 /// Minimum number of requests of a usual cluster, whatever the total number.
@@ -105,40 +107,41 @@ pub(crate) const DIFFERENCE_SHARE: f64 = 0.3;
 
 /// Maximum number of attributes of one kind of events that a schema can use. Eight make an event
 /// 120 bytes in the queue; the shipped schemas use up to five.
-pub(crate) const SLOTS: usize = 8;
+pub(crate) const MAX_SLOTS: usize = 8;
 
 /// Maximum number of values that make up a join attribute or a mark. Addresses and ports of both
 /// ends of a connection are four.
-pub(crate) const COMPOSITE_VALUES: usize = 4;
+pub(crate) const MAX_COMPOSITE_VALUES: usize = 4;
 
 /// Maximum number of events in the reorder queue: 32,768 take 4 MB. Beyond it the oldest is
 /// released early.
-pub(crate) const QUEUE_EVENTS: usize = 32 * 1024;
+pub(crate) const MAX_QUEUED_EVENTS: usize = 32 * 1024;
 
 /// Number of consecutive late events beyond which a clock is assumed to have jumped back. Chosen,
 /// not measured.
-pub(crate) const LATE_IN_A_ROW: u32 = 1000;
+pub(crate) const MAX_CONSECUTIVE_LATE: u32 = 1000;
 
 /// Maximum number of events that a set without a seed keeps: a thread that never serves a request
 /// makes an unbounded one. Chosen, not measured.
-pub(crate) const UNSEEDED_EVENTS: u32 = 4096;
+pub(crate) const MAX_UNSEEDED_EVENTS: u32 = 4096;
 
 /// Maximum number of distinct names of requests; later ones are named by their seed's kind. Chosen,
 /// not measured: 65,536 addresses of 50 bytes take 6 MB.
-pub(crate) const REQUEST_NAMES: usize = 64 * 1024;
+pub(crate) const MAX_REQUEST_NAMES: usize = 64 * 1024;
 
-/// Number of threads beyond which silent ones are forgotten; one takes 200 bytes.
-pub(crate) const THREADS: usize = 16 * 1024;
+/// Number of threads beyond which threads without recent events are forgotten; a thread takes 200
+/// bytes.
+pub(crate) const MAX_KNOWN_THREADS: usize = 16 * 1024;
 
 /// Number of marks above which all marks are forgotten; a mark takes at least 9 bytes.
-pub(crate) const MARKS: usize = 1024 * 1024;
+pub(crate) const MAX_MARKS: usize = 1024 * 1024;
 
 /// Maximum number of a processor with an entry in its host's table; others are in a hash table,
 /// which took a tenth of the join's time.
-pub(crate) const PROCESSORS: usize = 1024;
+pub(crate) const MAX_TABLE_PROCESSORS: usize = 1024;
 
-/// Maximum depth of nested interrupts.
-pub(crate) const INTERRUPTS: usize = 4;
+/// Maximum depth of nested interrupts whose times are accounted for.
+pub(crate) const MAX_NESTED_INTERRUPTS: usize = 4;
 
 /// Bytes of a joined event in memory, including its share of tables, for the memory limit.
 pub(crate) const EVENT_BYTES: usize = 96;
@@ -158,7 +161,7 @@ pub(crate) const MAX_CHAIN_LINKS: usize = 16;
 /// Maximum number of wakes that are examined between two messages of a step. Chosen, not measured.
 pub(crate) const MAX_CHAIN_WAKES: usize = 256;
 
-/// Maximum number of timeline changes that are examined for these wakes. Chosen, not measured.
+/// Maximum number of timeline changes that are examined to find these wakes. Chosen, not measured.
 pub(crate) const MAX_WAKE_ENTRIES: usize = 16_384;
 
 /// Number of synchronisations around an activation that distinguish it from other possible parents.
@@ -174,9 +177,9 @@ pub(crate) const EXACT_PASSES: usize = 3;
 /// canonical request. Interrupts take less. Chosen, not measured.
 pub(crate) const MIN_LOOSE_NS: i64 = 200_000;
 
-/// Minimum share of a request's processor time of such a thread, as one in this many. On a real
-/// server with unseen wake-ups of helpers, 6 requests with two threads were treated as requests
-/// with one thread without it.
+/// Minimum share of the request's processor time, as one in this many, of a thread without a known
+/// cause, for being separate in a canonical request. Without this limit, 6 requests of a real
+/// server with unseen wake-ups of helpers had one thread instead of two.
 pub(crate) const LOOSE_SHARE: i64 = 10;
 
 /// Maximum number of threads of one request that are shown: more cannot be distinguished. Chosen,
@@ -197,7 +200,7 @@ pub(crate) const NEEDLESS_WAIT_SHARE: i64 = 2;
 /// tests/programs/kinds.cpp that finds the queue empty takes 10 to 40 us.
 pub(crate) const MAX_IDLE_WAKE_NS: i64 = 100_000;
 
-/// Maximum share of the request's processor time of such a thread, as one in this many: a thread of
-/// a short request that does little may well do its part. Of 300 requests of type F with five
-/// clients, 12 had an additional thread without this rule, and none with it.
+/// Maximum share of the request's processor time, as one in this many, of a woken thread that found
+/// no work: in a short request, a thread that does little may well do its part. Of 300 requests of
+/// type F with five clients, 12 had an additional thread without this rule, and none with it.
 pub(crate) const IDLE_WAKE_SHARE: i64 = 100;

@@ -1,5 +1,5 @@
-//! Unusual requests: requests that are alone, or few and far from all others, and how they differ
-//! (Magpie, 6.3).
+//! Unusual requests: requests in a small cluster that is far from all others, and how they differ
+//! (Magpie, section 6.3).
 //!
 //! Requests are compared by their demands, not by their durations: a request that waited for a
 //! processor, or was preempted repeatedly, is not unusual.
@@ -16,7 +16,8 @@ mod wording;
 
 pub use difference::{DifferenceKind, RequestDifference, UnusualRequest};
 
-/// Unusual requests of clusters in the order of their sizes.
+/// Unusual requests of `clusters`, which are sorted by their sizes, the largest first. `members`
+/// are numbers of requests with the indices of their clusters.
 pub(crate) fn find_unusual(
     clusters: &[&GrowingCluster],
     members: &[(u64, u32)],
@@ -60,7 +61,7 @@ pub(crate) fn find_unusual(
 }
 
 /// The usual cluster with which a rare one is compared: the nearest one of the same text, otherwise
-/// the nearest of all.
+/// the nearest of all. Returns the distance, and the index in `usual`.
 fn nearest_usual(of: &GrowingCluster, usual: &[&GrowingCluster]) -> Option<(f32, usize)> {
     for is_alike in [true, false] {
         let mut nearest: Option<(f32, usize)> = None;
@@ -82,8 +83,8 @@ fn nearest_usual(of: &GrowingCluster, usual: &[&GrowingCluster]) -> Option<(f32,
     None
 }
 
-/// Differences of the representative of a cluster from the centre of another one, in elements and
-/// demands.
+/// Differences of the representative of the cluster `of` from the centre of the cluster `to`, in
+/// elements and demands; only the greatest are returned.
 fn find_differences(
     of: &GrowingCluster,
     to: &GrowingCluster,
@@ -124,7 +125,7 @@ fn find_differences(
                     }
                 };
                 let demands: f32 = point.iter().map(|of| of * of).sum();
-                let edit = crate::tuning::EDIT;
+                let edit = crate::tuning::EDIT_COST;
                 let demand = elements[place].demands.processor_ns;
                 let is_more = kind == DifferenceKind::More;
                 found.push(RequestDifference {

@@ -87,7 +87,14 @@ pub(crate) fn build_connections(
             None if socket.totals == [0, 0] => continue,
             None => single_end(socket, place, listening, capture),
             Some(other)
-                if is_first(socket, place, &sockets[other.index()], other, listening, capture) =>
+                if is_connecting(
+                    socket,
+                    place,
+                    &sockets[other.index()],
+                    other,
+                    listening,
+                    capture,
+                ) =>
             {
                 Connection {
                     connecting: OptionalIndex::some(place),
@@ -105,8 +112,8 @@ pub(crate) fn build_connections(
     SpillableVec::collect(&capture.pool, all.iter().map(|(_, connection)| *connection))
 }
 
-/// Whether `socket` is the connecting end of the two.
-fn is_first(
+/// Whether `socket`, and not `other`, is the connecting end of their connection.
+fn is_connecting(
     socket: &KernelSocket,
     place: SocketIndex,
     other: &KernelSocket,
@@ -119,7 +126,8 @@ fn is_first(
         (FlowRole::Accept, FlowRole::Connect) => false,
         // Neither end connected: the end that speaks first is the client.
         _ if socket.pair.get().is_some() => {
-            (socket.first_sent, place) < (other.first_sent, other_place)
+            let first_sent = |socket: &KernelSocket| socket.first_sent.get().unwrap_or(i64::MAX);
+            (first_sent(socket), place) < (first_sent(other), other_place)
         }
         _ => place < other_place,
     }
@@ -178,8 +186,8 @@ fn socket_role(socket: &KernelSocket, listening: &ListeningNames, capture: &Capt
 /// protocol.
 type InetKey = (SocketNameId, SocketNameId, OptionalIndex<MachineIndex>, TransportProtocol);
 
-/// Ends of connections, each with the key that it shares with the other end, which of the names is
-/// its own, and its socket.
+/// Ends of connections: the key that an end shares with the other one, whether it is the second end
+/// of the key, and its socket.
 type KeyedEnds<K> = SpillableVec<(K, bool, SocketIndex)>;
 
 /// Pairs IP sockets, which have mirrored names.

@@ -59,8 +59,8 @@ impl ConnectionSetup {
         both.is_some_and(|(socket, sent)| socket.maker == sent.process && socket.made <= sent.first)
     }
 
-    /// The setup as carried by the message `sent` then. `to_sender` converts the accepting end's
-    /// time to the sender's clock.
+    /// The setup as carried by a message that was sent at the time `sent`; `None` if the times of
+    /// `connect` are unknown. `to_sender` converts the accepting end's time to the sender's clock.
     pub(crate) fn setup_of_message(
         &self,
         sent: i64,

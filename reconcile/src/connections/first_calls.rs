@@ -98,9 +98,9 @@ impl FirstCalls {
         self.calls.slice(begin as usize..end as usize)
     }
 
-    /// Whether the known calls of the two can belong to the two ends of one connection: at no time
-    /// had one received more than the other had sent. Their times are of one clock, up to `slack`
-    /// nanoseconds.
+    /// Whether the known calls of two sockets can belong to the two ends of one connection: at no
+    /// time had one socket received more than the other had sent. Their times are of one clock, up
+    /// to `slack` nanoseconds.
     pub(crate) fn can_connect(&self, one: SocketIndex, other: SocketIndex, slack: i64) -> bool {
         let (Some(one), Some(other)) = (self.number_of_socket(one), self.number_of_socket(other))
         else {
@@ -133,6 +133,7 @@ struct LogFirstCalls {
 }
 
 impl LogFirstCalls {
+    /// Reads at most `limit` calls of each direction of each chosen socket in a log.
     fn read_log(
         log: &EventPass,
         process: ProcessIndex,

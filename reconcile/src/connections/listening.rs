@@ -19,10 +19,12 @@ pub(crate) struct ListeningNames {
     names: FxHashSet<(MachineIndex, OptionalIndex<SocketNameId>)>,
     /// Ports on all of a machine's addresses.
     ports: FxHashSet<(MachineIndex, u16)>,
+    /// The addresses of each machine.
     pub(crate) addresses: MachineAddresses,
 }
 
 impl ListeningNames {
+    /// Collects the names of all listening sockets.
     pub(crate) fn from_sockets(
         capture: &Capture,
         sockets: &SpillableVec<KernelSocket>,

@@ -19,13 +19,15 @@ pub(crate) struct PairingCandidate {
     pub(crate) opened: i64,
     /// Time when the socket was connected or accepted, in nanoseconds.
     pub(crate) named: i64,
+    /// Number of bytes sent in all.
     pub(crate) sent: u64,
+    /// Number of bytes received in all.
     pub(crate) received: u64,
 }
 
 /// Pairs sockets that can have only one connection at a time (the same two addresses and ports).
-/// Both lists are sorted by `named`. Their times are comparable if they are known to be at most
-/// `apart` nanoseconds apart.
+/// Both lists are sorted by `named`. `apart` is the maximum difference of their two clocks in
+/// nanoseconds; if it is unknown, numbers of bytes decide instead of times.
 pub(crate) fn pair_one_by_one(
     connecting: &[PairingCandidate],
     accepting: &[PairingCandidate],

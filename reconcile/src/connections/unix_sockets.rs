@@ -88,10 +88,11 @@ fn find_server_end<'a>(
     Some((side, name.get()?, capture.names.unix_name(name)?, client))
 }
 
-/// Scope of a name: the kernel for a path, the network namespace for an abstract name.
+/// Scope in which a name is unique: `true` and the kernel for a path, `false` and the network
+/// namespace for an abstract name.
 fn name_scope(socket: &KernelSocket, name: &SocketName) -> (bool, u32) {
     match name {
-        SocketName::Path(_) => (true, socket.kernel),
+        SocketName::Path(_) => (true, socket.kernel.index() as u32),
         _ => (false, socket.machine.index() as u32),
     }
 }

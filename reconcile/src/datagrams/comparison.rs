@@ -16,7 +16,8 @@ use crate::sockets::routing::DatagramRouting;
 pub(super) struct DatagramComparison<'a> {
     pub(super) routing: DatagramRouting<'a>,
     pub(super) pool: &'a MemoryPool,
-    /// Names that lead to each other, if the two sides have different ones.
+    /// Translations of the names, in passes that match datagrams with different names at their two
+    /// ends.
     pub(super) translations: Option<&'a DatagramTranslations>,
     pub(super) datagrams: &'a SpillableVec<DatagramCall>,
 }
@@ -56,12 +57,13 @@ impl DatagramComparison<'_> {
         Ok(sides)
     }
 
-    /// Whether the two are on different machines.
-    pub(super) fn is_elsewhere(&self, send: &DatagramSide, receive: &DatagramSide) -> bool {
+    /// Whether the send and the receive are on different machines.
+    pub(super) fn crosses_machines(&self, send: &DatagramSide, receive: &DatagramSide) -> bool {
         !self.routing.same_machine(send.class.0, receive.class.0)
     }
 
-    /// Distance of the clocks of two classes, in nanoseconds; see [`DatagramRouting`].
+    /// Maximum difference of the clocks of a class of sends and one of receives, in nanoseconds;
+    /// see [`DatagramRouting`].
     pub(super) fn clocks_apart(
         &self,
         sides: &DatagramSides,

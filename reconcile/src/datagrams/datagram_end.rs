@@ -28,7 +28,7 @@ pub(crate) enum DatagramEnd {
 pub(crate) struct DatagramMessage {
     /// Times when the datagram was sent and received, in nanoseconds; none if not seen.
     pub(crate) times: [OptionalTime; 2],
-    /// The sockets at both ends, as far as traced. One is.
+    /// The sockets at both ends, as far as traced. At least one is.
     pub(crate) sockets: [OptionalIndex<SocketIndex>; 2],
     /// For each end its name in the view of the other or, if the end was recorded, the name of its
     /// peer.
@@ -43,7 +43,9 @@ pub(crate) struct DatagramMessage {
     pub(crate) operations: [u32; 2],
 }
 
+/// In [`DatagramMessage::flags`]: the message is a copy for a further receiver.
 const COPY: u32 = 1 << 8;
+/// Causes by their number in [`DatagramMessage::flags`].
 const CAUSES: [UnmatchedCause; 4] = [
     UnmatchedCause::Nothing,
     UnmatchedCause::Untraced,
@@ -71,7 +73,8 @@ impl DatagramMessage {
         }
     }
 
-    /// Message of a send that was not received by the socket `to`, or by no traced socket.
+    /// Message of a send without a recorded receive. `to` is the traced socket to which it was
+    /// addressed, if there is one.
     pub(crate) fn from_sent(
         sent: &DatagramCall,
         to: Option<SocketIndex>,
@@ -145,7 +148,7 @@ impl DatagramMessage {
         CAUSES.get(self.flags as usize & 0xff).copied().unwrap_or(UnmatchedCause::Untraced)
     }
 
-    /// The process at that end, if known.
+    /// The process at an end, if known: `side` is 0 for the sender, 1 for the receiver.
     pub(crate) fn process_at(&self, side: usize) -> Option<ProcessIndex> {
         self.processes[side].get()
     }

@@ -7,7 +7,7 @@ use out_of_core::{MemoryPool, SpillableVec};
 pub(crate) struct DatagramMatches {
     /// Datagrams seen by both ends: the send and the receive.
     pub(crate) pairs: SpillableVec<(u32, u32)>,
-    /// Sends that another socket received as well: datagrams to several receivers.
+    /// Datagrams to several receivers: a send that has a pair already, and a further receive.
     pub(crate) copies: SpillableVec<(u32, u32)>,
     /// Second copies: receives of datagrams that the same socket had received already.
     pub(crate) duplicates: SpillableVec<u32>,

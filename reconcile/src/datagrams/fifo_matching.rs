@@ -21,6 +21,7 @@ pub(crate) trait TimeSequence {
 /// A selection of `of`: the times at `places`.
 pub(crate) struct SelectedTimes<'a, T> {
     pub(crate) of: &'a T,
+    /// Indices of the selected times.
     pub(crate) places: &'a SpillableVec<u32>,
 }
 
@@ -34,14 +35,15 @@ impl<T: TimeSequence> TimeSequence for SelectedTimes<'_, T> {
     }
 }
 
-/// Returns for each receive the index of its send; none if it got a second copy, or a datagram
-/// without a recorded send. Both are sorted by time.
+/// Returns for each receive the index of its send; none for the receive of a second copy, or of a
+/// datagram without a recorded send. Sends and receives are sorted by time.
 ///
 /// If both are by one clock, no datagram is received before it was sent, and the pairs are those
 /// with the shortest total time without crossing: after a loss and a repetition it is the later
 /// send that arrived. Of two receives for one send the first one gets it. Only the remaining ones
 /// may then seem to be received before they were sent, by up to `apart` nanoseconds, the difference
-/// between two readings of that clock. With `None` times of the two are not compared.
+/// between two readings of that clock. If `apart` is `None`, the times of sends are not compared
+/// with those of receives.
 pub(crate) fn match_fifo(
     pool: &MemoryPool,
     sends: &impl TimeSequence,

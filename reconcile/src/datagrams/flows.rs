@@ -27,7 +27,7 @@ use crate::socket_names::SocketNameId;
 /// A flow of datagrams that is in the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DatagramFlow {
-    /// Sort key by which flows are numbered.
+    /// Sort key by which flows are numbered: the time and the ends of the first message.
     pub(crate) first: (i64, [DatagramEnd; 2]),
     pub(crate) protocol: TransportProtocol,
     /// The connecting side or, as datagrams need no connection, the side that sent first; and the
@@ -126,19 +126,19 @@ impl<'a> FlowMaker<'a> {
             while let Some(message) = ahead.next_if(|message| message.flow_ends() == flow) {
                 known.add(self.views, &message)?;
             }
-            let (reach, reordered) = known.finish()?;
+            let (scope, reordered) = known.finish()?;
             matched.counts.datagrams.reordered += reordered;
             let of_flow =
                 std::iter::from_fn(|| messages.next_if(|message| message.flow_ends() == flow));
-            match self.options.internal.treatment_of_flow(reach) {
+            match self.options.internal.treatment_of_flow(scope) {
                 InternalTreatment::Ordinary => {
                     self.write_flow(&first, of_flow, &mut matched, rows)?
                 }
-                InternalTreatment::Kept => {
+                InternalTreatment::CountedApart => {
                     let counts = mem::take(&mut matched.counts);
                     self.write_flow(&first, of_flow, &mut matched, rows)?;
                     let own = mem::replace(&mut matched.counts, counts);
-                    matched.counts.internal.add_flow(reach, own.total_messages());
+                    matched.counts.internal.add_flow(scope, own.total_messages());
                 }
                 InternalTreatment::LeftOut => {
                     let mut own = Reconciliation::default();
@@ -147,7 +147,7 @@ impl<'a> FlowMaker<'a> {
                         TransportProtocol::Udp.name(),
                         of_flow.count() as u64,
                     );
-                    matched.counts.internal.add_flow(reach, own.total_messages());
+                    matched.counts.internal.add_flow(scope, own.total_messages());
                 }
             }
         }
@@ -227,6 +227,7 @@ fn name_of_end(
     }
 }
 
+/// Counts a message by the ends that saw it.
 fn count_message(of_flow: &FlowMessage, message: &DatagramMessage, counts: &mut Reconciliation) {
     match (of_flow.sent, of_flow.received) {
         (Some(_), Some(_)) => counts.both_ends += 1,

@@ -21,13 +21,13 @@ use crate::datagrams::sides::{
 use crate::sockets::routing::DatagramRouting;
 use crate::tuning::{JOINED_REACH, MAX_JOINED, MAX_PAIRS_OF_A_CONTENT};
 
-/// Proof that sends and receives have the same bytes.
+/// BlockProof that consecutive sends and receives have the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Proof {
+pub(crate) enum BlockProof {
     /// Their sizes and checksums.
     Checksums,
-    /// Their sizes alone, if a checksum is missing: one is joined, and the others are of equal size
-    /// except for a smaller last one.
+    /// Their sizes alone, if a checksum is missing: one side has a single joined datagram, and the
+    /// other side has datagrams of equal size except for a smaller last one.
     Sizes,
     /// No proof, because some of the joined datagrams were lost: the largest remaining receive has
     /// the size of all but the last. The parts have no checksum and are still to be matched.
@@ -35,29 +35,29 @@ pub(crate) enum Proof {
 }
 
 /// Number of sends and of receives that were added by cutting.
-pub(crate) type Added = [u64; 2];
+pub(crate) type AddedParts = [u64; 2];
 
 /// Cuts joined datagrams among the remaining ones in `matches`, and pairs the parts, which are
 /// added to `datagrams`.
-pub(crate) fn cut(
-    reach: DatagramRouting,
+pub(crate) fn cut_joined(
+    routing: DatagramRouting,
     datagrams: &mut SpillableVec<DatagramCall>,
     matches: &mut DatagramMatches,
-    proof: Proof,
-) -> Result<Added, PathError> {
+    proof: BlockProof,
+) -> Result<AddedParts, PathError> {
     let mut added = [0; 2];
     for with_source in [true, false] {
         let left = [&matches.sends, &matches.receives];
         let joined = left.iter().flat_map(|side| side.iter());
-        if !joined.into_iter().any(|at| datagrams[*at as usize].joined()) {
+        if !joined.into_iter().any(|at| datagrams[*at as usize].is_joined()) {
             break;
         }
-        let side = |left| sides(reach, datagrams, left, with_source);
+        let side = |left| collect_sides(routing, datagrams, left, with_source);
         let sides = [side(&matches.sends)?, side(&matches.receives)?];
         let parts = SpillableVec::new(matches.sends.pool());
-        let mut cutter = Cutter { reach, datagrams, sides, proof, parts, added: [0; 2] };
-        cutter.all(&mut matches.pairs)?;
-        let Cutter { sides: [sends, receives], parts, added: more, .. } = cutter;
+        let mut cutter = JoinedCutter { routing, datagrams, sides, proof, parts, added: [0; 2] };
+        cutter.cut_all(&mut matches.pairs)?;
+        let JoinedCutter { sides: [sends, receives], parts, added: more, .. } = cutter;
         for ((left, sides), (sum, more)) in [&mut matches.sends, &mut matches.receives]
             .into_iter()
             .zip([sends, receives])
@@ -75,16 +75,16 @@ pub(crate) fn cut(
 }
 
 /// The remaining UDP datagrams of one side, sorted by destination, by socket and peer, and by time.
-fn sides(
-    reach: DatagramRouting,
+fn collect_sides(
+    routing: DatagramRouting,
     datagrams: &SpillableVec<DatagramCall>,
     left: &SpillableVec<u32>,
     with_source: bool,
 ) -> Result<SpillableVec<DatagramSide>, PathError> {
     let side = |at: &u32| {
         let datagram = datagrams.get(*at as usize)?;
-        let is_udp = reach.sockets[datagram.socket.index()].protocol == TransportProtocol::Udp;
-        let place = reach.routing_place(datagram, with_source).filter(|_| is_udp)?;
+        let is_udp = routing.sockets[datagram.socket.index()].protocol == TransportProtocol::Udp;
+        let place = routing.routing_place(datagram, with_source).filter(|_| is_udp)?;
         Some(DatagramSide {
             key: (place, 0, 0),
             time: datagram.time,
@@ -98,23 +98,23 @@ fn sides(
     Ok(sides)
 }
 
-struct Cutter<'a> {
-    reach: DatagramRouting<'a>,
+struct JoinedCutter<'a> {
+    routing: DatagramRouting<'a>,
     datagrams: &'a mut SpillableVec<DatagramCall>,
     sides: DatagramSides,
-    proof: Proof,
+    proof: BlockProof,
     /// Sends to be matched, by their indices among the datagrams.
     parts: SpillableVec<u32>,
-    added: Added,
+    added: AddedParts,
 }
 
 /// Sends and receives with the same bytes, by their indices among the sides.
 #[derive(Debug, Default)]
-struct Block([Vec<usize>; 2]);
+struct EqualBlock([Vec<usize>; 2]);
 
-impl Cutter<'_> {
+impl JoinedCutter<'_> {
     /// Processes the destinations for which both sides have datagrams.
-    fn all(&mut self, pairs: &mut SpillableVec<(u32, u32)>) -> Result<(), PathError> {
+    fn cut_all(&mut self, pairs: &mut SpillableVec<(u32, u32)>) -> Result<(), PathError> {
         let (mut s, mut r) = (0, 0);
         while let (Some(send), Some(receive)) = (self.sides[0].get(s), self.sides[1].get(r)) {
             let key = send.key.max(receive.key);
@@ -125,7 +125,7 @@ impl Cutter<'_> {
                 find_run_end(&self.sides[1], r, |side| side.key == key),
             ];
             if s < ends[0] && r < ends[1] {
-                self.place([s..ends[0], r..ends[1]], pairs)?;
+                self.cut_destination([s..ends[0], r..ends[1]], pairs)?;
             }
             [s, r] = ends;
         }
@@ -133,7 +133,7 @@ impl Cutter<'_> {
     }
 
     /// Processes every two classes of one destination that can belong together.
-    fn place(
+    fn cut_destination(
         &mut self,
         ranges: SideRanges,
         pairs: &mut SpillableVec<(u32, u32)>,
@@ -150,15 +150,16 @@ impl Cutter<'_> {
                     [self.datagram(0, sends.start), self.datagram(1, receives.start)];
                 let ranges = [sends.clone(), receives.clone()];
                 match self.proof {
-                    _ if !self.reach.can_reach(&send, &receive) => {}
-                    Proof::Checksums | Proof::Sizes => self.classes(ranges, pairs)?,
-                    Proof::Lost => self.cut_lost(ranges)?,
+                    _ if !self.routing.can_reach(&send, &receive) => {}
+                    BlockProof::Checksums | BlockProof::Sizes => self.cut_classes(ranges, pairs)?,
+                    BlockProof::Lost => self.cut_lost(ranges)?,
                 }
             }
         }
         Ok(())
     }
 
+    /// The datagram of a side (0: send, 1: receive), by its index among the sides.
     fn datagram(&self, side: usize, place: usize) -> DatagramCall {
         self.datagrams[self.sides[side][place].at as usize]
     }
@@ -166,7 +167,7 @@ impl Cutter<'_> {
     /// Processes two classes: for each send, finds the first receives that have the same bytes,
     /// possibly together with the sends that follow. They come in order, except for some that
     /// another thread sent meanwhile.
-    fn classes(
+    fn cut_classes(
         &mut self,
         [sends, receives]: SideRanges,
         pairs: &mut SpillableVec<(u32, u32)>,
@@ -183,10 +184,10 @@ impl Cutter<'_> {
             let reach = first.max(latest).saturating_add(JOINED_REACH).min(receives.end);
             let block = (first..reach)
                 .filter(|receive| !self.sides[1][*receive].done)
-                .find_map(|receive| self.block([send..sends.end, receive..receives.end]));
+                .find_map(|receive| self.find_block([send..sends.end, receive..receives.end]));
             let Some(block) = block else { continue };
             latest = block.0[1].last().map_or(latest, |last| last + 1);
-            self.pair(&block, pairs)?;
+            self.pair_parts(&block, pairs)?;
         }
         Ok(())
     }
@@ -202,14 +203,15 @@ impl Cutter<'_> {
         }
         for send in sends {
             let datagram = self.datagram(0, send);
-            let apart = self.reach.clock_apart(datagram.socket, socket);
+            let apart = self.routing.clock_apart(datagram.socket, socket);
             if apart.is_some_and(|apart| datagram.time > latest.saturating_add(apart)) {
                 break;
             }
             let count = datagram.bytes.checked_div(size).map_or(0, |count| count as usize);
             // Most arrive: a few remaining ones may belong to anything.
-            let is_cut =
-                datagram.joined() && datagram.bytes > size && count < MAX_JOINED.min(2 * arrived);
+            let is_cut = datagram.is_joined()
+                && datagram.bytes > size
+                && count < MAX_JOINED.min(2 * arrived);
             if size == 0 || !is_cut || self.sides[0][send].done {
                 continue;
             }
@@ -232,13 +234,13 @@ impl Cutter<'_> {
 
     /// The block that begins with the first send and the first receive of `ranges`, if there is
     /// one: the side with fewer bytes takes its next datagram.
-    fn block(&self, ranges: SideRanges) -> Option<Block> {
+    fn find_block(&self, ranges: SideRanges) -> Option<EqualBlock> {
         let starts = [0, 1].map(|side| self.datagram(side, ranges[side].start));
-        let apart = self.reach.clock_apart(starts[0].socket, starts[1].socket);
+        let apart = self.routing.clock_apart(starts[0].socket, starts[1].socket);
         if apart.is_some_and(|apart| starts[0].time > starts[1].time.saturating_add(apart)) {
             return None;
         }
-        let (mut block, mut sums) = (Block::default(), [0u64; 2]);
+        let (mut block, mut sums) = (EqualBlock::default(), [0u64; 2]);
         let mut next = [ranges[0].start, ranges[1].start];
         loop {
             let side = usize::from(sums[0] > sums[1]);
@@ -249,7 +251,9 @@ impl Cutter<'_> {
                 return None;
             }
             let datagram = self.datagram(side, next[side]);
-            if datagram.bytes == 0 || (self.proof == Proof::Checksums && datagram.is_unchecked()) {
+            if datagram.bytes == 0
+                || (self.proof == BlockProof::Checksums && datagram.is_unchecked())
+            {
                 return None;
             }
             block.0[side].push(next[side]);
@@ -261,11 +265,12 @@ impl Cutter<'_> {
         }
     }
 
-    fn is_proven(&self, Block(members): &Block) -> bool {
+    /// Whether the sends and receives of a block are proven to have the same bytes.
+    fn is_proven(&self, EqualBlock(members): &EqualBlock) -> bool {
         let of = |side: usize| members[side].iter().map(move |place| self.datagram(side, *place));
-        let joined = |side: usize| of(side).any(|datagram| datagram.joined());
+        let joined = |side: usize| of(side).any(|datagram| datagram.is_joined());
         match self.proof {
-            Proof::Checksums => {
+            BlockProof::Checksums => {
                 let checksum = |side: usize| {
                     let mut all = Hasher::new();
                     for datagram in of(side) {
@@ -276,7 +281,7 @@ impl Cutter<'_> {
                 };
                 (joined(0) || joined(1)) && checksum(0) == checksum(1)
             }
-            Proof::Sizes => {
+            BlockProof::Sizes => {
                 let (one, many) = if members[0].len() == 1 { (0, 1) } else { (1, 0) };
                 let sizes: Vec<u32> = of(many).map(|datagram| datagram.bytes).collect();
                 let is_part = |sizes: &[u32]| match sizes {
@@ -293,14 +298,14 @@ impl Cutter<'_> {
                     && is_part(&sizes)
                     && (is_unknown(0) || is_unknown(1))
             }
-            Proof::Lost => false,
+            BlockProof::Lost => false,
         }
     }
 
     /// Pairs the parts of a block.
-    fn pair(
+    fn pair_parts(
         &mut self,
-        Block(members): &Block,
+        EqualBlock(members): &EqualBlock,
         pairs: &mut SpillableVec<(u32, u32)>,
     ) -> Result<(), PathError> {
         let mut at = [0, 0];

@@ -22,43 +22,49 @@ use crate::datagrams::sides::{
 };
 use crate::datagrams::translations::DatagramTranslations;
 use crate::sockets::routing::DatagramRouting;
-use crate::tuning::{MAX_COMPARED, MAX_PAIRS_OF_A_CONTENT};
+use crate::tuning::{MAX_COMPARED_DATAGRAMS, MAX_PAIRS_OF_A_CONTENT};
 
 /// Matches `datagrams` in these passes.
 pub(crate) fn match_all(
-    reach: DatagramRouting,
+    routing: DatagramRouting,
     datagrams: &SpillableVec<DatagramCall>,
     passes: &[MatchingPass],
 ) -> Result<DatagramMatches, PathError> {
-    match_passes(reach, None, datagrams, all(reach, datagrams)?, passes)
+    match_passes(routing, None, datagrams, unmatched_datagrams(routing, datagrams)?, passes)
 }
 
 /// Continues matching the remaining datagrams in `matches`.
-pub(crate) fn match_left(
-    reach: DatagramRouting,
+pub(crate) fn match_remaining(
+    routing: DatagramRouting,
     datagrams: &SpillableVec<DatagramCall>,
     matches: DatagramMatches,
     passes: &[MatchingPass],
 ) -> Result<DatagramMatches, PathError> {
-    match_passes(reach, None, datagrams, matches, passes)
+    match_passes(routing, None, datagrams, matches, passes)
 }
 
 /// Matches `datagrams` with translated names.
 pub(crate) fn match_translated(
-    reach: DatagramRouting,
+    routing: DatagramRouting,
     translations: &DatagramTranslations,
     datagrams: &SpillableVec<DatagramCall>,
 ) -> Result<DatagramMatches, PathError> {
     let passes = [MatchingPass::TranslatedBothWays, MatchingPass::Translated];
-    match_passes(reach, Some(translations), datagrams, all(reach, datagrams)?, &passes)
+    match_passes(
+        routing,
+        Some(translations),
+        datagrams,
+        unmatched_datagrams(routing, datagrams)?,
+        &passes,
+    )
 }
 
 /// All datagrams as unmatched.
-fn all(
-    reach: DatagramRouting,
+fn unmatched_datagrams(
+    routing: DatagramRouting,
     datagrams: &SpillableVec<DatagramCall>,
 ) -> Result<DatagramMatches, PathError> {
-    let pool = &reach.capture.pool;
+    let pool = &routing.capture.pool;
     let places = |sent: bool| {
         let selected =
             (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.is_sent() == sent);
@@ -71,15 +77,16 @@ fn all(
     })
 }
 
+/// Matches the remaining datagrams in `matches` in these passes.
 fn match_passes(
-    reach: DatagramRouting,
+    routing: DatagramRouting,
     translations: Option<&DatagramTranslations>,
     datagrams: &SpillableVec<DatagramCall>,
     mut matches: DatagramMatches,
     passes: &[MatchingPass],
 ) -> Result<DatagramMatches, PathError> {
-    let pool = &reach.capture.pool;
-    let comparison = DatagramComparison { routing: reach, pool, translations, datagrams };
+    let pool = &routing.capture.pool;
+    let comparison = DatagramComparison { routing, pool, translations, datagrams };
     let none = SpillableVec::new(pool);
     let mut sends = std::mem::replace(&mut matches.sends, none);
     let mut receives = std::mem::replace(&mut matches.receives, SpillableVec::new(pool));
@@ -97,6 +104,7 @@ struct PassMatcher<'a> {
 }
 
 impl PassMatcher<'_> {
+    /// Matches `sends` and `receives` in one pass, and removes those that are matched.
     fn run_pass(
         &mut self,
         pass: MatchingPass,
@@ -186,7 +194,7 @@ impl PassMatcher<'_> {
                             break;
                         }
                         let (send, receive) = (&sides[0][sends.start], &sides[1][receives.start]);
-                        if self.comparison.is_elsewhere(send, receive) == elsewhere
+                        if self.comparison.crosses_machines(send, receive) == elsewhere
                             && self.comparison.can_reach(pass, send, receive)
                         {
                             self.match_classes(sides, [sends, receives.clone()])?;
@@ -212,13 +220,13 @@ impl PassMatcher<'_> {
             let compared: usize = pairs.iter().flatten().map(Range::len).sum();
             let mut keyed = Vec::with_capacity(pairs.len());
             for pair in pairs {
-                let distance = if compared <= MAX_COMPARED {
+                let distance = if compared <= MAX_COMPARED_DATAGRAMS {
                     self.class_distance(sides, &pair)?
                 } else {
                     (0, 0)
                 };
                 let (send, receive) = (&sides[0][pair[0].start], &sides[1][pair[1].start]);
-                keyed.push(((self.comparison.is_elsewhere(send, receive), distance), pair));
+                keyed.push(((self.comparison.crosses_machines(send, receive), distance), pair));
             }
             keyed.sort_by_key(|(key, _)| *key);
             pairs = keyed.into_iter().map(|(_, pair)| pair).collect();

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use crate::calls::DatagramCall;
 use crate::datagrams::datagram_end::DatagramMessage;
 use crate::datagrams::datagram_matches::DatagramMatches;
-use crate::datagrams::joined::{self, Proof};
-use crate::datagrams::matching::{match_all, match_left, match_translated};
+use crate::datagrams::joined::{BlockProof, cut_joined};
+use crate::datagrams::matching::{match_all, match_remaining, match_translated};
 use crate::datagrams::pass::MatchingPass;
 use crate::datagrams::peer_names::{FallbackNames, SeenNames};
 use crate::datagrams::receivers::DatagramReceivers;
@@ -62,8 +62,8 @@ pub(crate) struct MatchedDatagrams {
 }
 
 impl DatagramMatcher<'_, '_> {
-    /// Collects all datagrams in one table: all of them may be equal.
-    fn side_by_side(
+    /// Collects all datagrams of a partition in one table, since all of them may be equal.
+    fn collect_datagrams(
         &self,
         blocks: impl DatagramBlocks,
     ) -> Result<SpillableVec<DatagramCall>, PathError> {
@@ -74,14 +74,15 @@ impl DatagramMatcher<'_, '_> {
         Ok(all)
     }
 
-    /// Matches the datagrams, in the order of logs and records, of partition number `piece`.
+    /// Matches the datagrams of partition number `piece`, which are in the order of logs and
+    /// records. Of the remaining ones some go to the stores `late` and `astray`.
     pub(crate) fn match_partition(
         &self,
         piece: usize,
         datagrams: impl DatagramBlocks,
         samples: &mut ClockSamples,
     ) -> Result<MatchedDatagrams, PathError> {
-        let datagrams = self.side_by_side(datagrams)?;
+        let datagrams = self.collect_datagrams(datagrams)?;
         let mut matches = match_all(
             self.routing,
             &datagrams,
@@ -101,16 +102,16 @@ impl DatagramMatcher<'_, '_> {
                 || datagrams[*at as usize].is_sent()
                 || datagrams[*at as usize].is_truncated()
         };
-        let mut dealer = PartitionWriter::new(late, piece);
+        let mut writer = PartitionWriter::new(late, piece);
         for at in matches.sends.iter().chain(matches.receives.iter()).filter(|at| is_late(at)) {
             let datagram = datagrams[*at as usize];
-            dealer.partition_record(
+            writer.partition_record(
                 (self.routing.routing_hash(&datagram, false) % late.partition_count() as u64)
                     as usize,
                 datagram,
             )?;
         }
-        dealer.finish()?;
+        writer.finish()?;
         matches.sends.truncate(0);
         matches.receives.retain(|at| !is_late(at));
         let matches = self.remove_astray(piece, &datagrams, matches)?;
@@ -126,21 +127,31 @@ impl DatagramMatcher<'_, '_> {
         datagrams: impl DatagramBlocks,
         samples: &mut ClockSamples,
     ) -> Result<MatchedDatagrams, PathError> {
-        let mut datagrams = self.side_by_side(datagrams)?;
+        let mut datagrams = self.collect_datagrams(datagrams)?;
         let mut matched = MatchedDatagrams::default();
         let mut matches = match_all(self.routing, &datagrams, &[])?;
-        self.cut(&mut datagrams, &mut matches, Proof::Checksums, &mut matched)?;
-        let mut matches = match_left(self.routing, &datagrams, matches, MatchingPass::UNCHECKED)?;
+        self.cut_joined_datagrams(
+            &mut datagrams,
+            &mut matches,
+            BlockProof::Checksums,
+            &mut matched,
+        )?;
+        let mut matches =
+            match_remaining(self.routing, &datagrams, matches, MatchingPass::UNCHECKED)?;
         if self.joined {
-            // A datagram that sizes alone may cut must not be whole at both ends, and one received
-            // in part may be of any larger one.
-            matches =
-                match_left(self.routing, &datagrams, matches, &[MatchingPass::TruncatedAlike])?;
+            // Equal sizes are paired first: a datagram that both ends saw uncut must not be cut by
+            // its size, and a truncated receive fits any larger send.
+            matches = match_remaining(
+                self.routing,
+                &datagrams,
+                matches,
+                &[MatchingPass::TruncatedAlike],
+            )?;
         }
-        self.cut(&mut datagrams, &mut matches, Proof::Sizes, &mut matched)?;
-        self.cut(&mut datagrams, &mut matches, Proof::Lost, &mut matched)?;
+        self.cut_joined_datagrams(&mut datagrams, &mut matches, BlockProof::Sizes, &mut matched)?;
+        self.cut_joined_datagrams(&mut datagrams, &mut matches, BlockProof::Lost, &mut matched)?;
         let last = [MatchingPass::UncheckedSend, MatchingPass::Truncated];
-        let matches = match_left(self.routing, &datagrams, matches, &last)?;
+        let matches = match_remaining(self.routing, &datagrams, matches, &last)?;
         let matches = self.remove_astray(piece, &datagrams, matches)?;
         self.write_messages(piece, &datagrams, &matches, samples, &mut matched)?;
         Ok(matched)
@@ -148,23 +159,23 @@ impl DatagramMatcher<'_, '_> {
 
     /// Cuts datagrams that one side saw joined at the boundaries of the other side, and counts each
     /// part.
-    fn cut(
+    fn cut_joined_datagrams(
         &self,
         datagrams: &mut SpillableVec<DatagramCall>,
         matches: &mut DatagramMatches,
-        proof: Proof,
+        proof: BlockProof,
         matched: &mut MatchedDatagrams,
     ) -> Result<(), PathError> {
         if self.joined {
-            let [sent, received] = joined::cut(self.routing, datagrams, matches, proof)?;
+            let [sent, received] = cut_joined(self.routing, datagrams, matches, proof)?;
             matched.counts.datagrams.sent += sent;
             matched.counts.datagrams.received += received;
         }
         Ok(())
     }
 
-    /// Returns the matches, and the unmatched datagrams that no translation can explain; the others
-    /// are partitioned by content.
+    /// Moves the unmatched datagrams that a translation may explain to the store `astray`, by
+    /// content, and returns the other matches.
     fn remove_astray(
         &self,
         piece: usize,
@@ -172,25 +183,26 @@ impl DatagramMatcher<'_, '_> {
         mut matches: DatagramMatches,
     ) -> Result<DatagramMatches, PathError> {
         let Some(astray) = self.astray else { return Ok(matches) };
-        let mut dealer = PartitionWriter::new(astray, piece);
+        let mut writer = PartitionWriter::new(astray, piece);
         for left in [&mut matches.sends, &mut matches.receives] {
             let is_astray = |at: &u32| may_be_translated(self.routing, &datagrams[*at as usize]);
             for at in left.iter().filter(|at| is_astray(at)) {
                 let datagram = datagrams[*at as usize];
                 let content = u64::from(datagram.checksum) ^ u64::from(datagram.bytes) << 32;
-                dealer.partition_record(
+                writer.partition_record(
                     (content % astray.partition_count() as u64) as usize,
                     datagram,
                 )?;
             }
             left.retain(|at| !is_astray(at));
         }
-        dealer.finish()?;
+        writer.finish()?;
         Ok(matches)
     }
 
-    /// Moves datagrams that were seen on one side only to their flows; the others of partition
-    /// number `piece` go to `both`, and their hints are returned.
+    /// Moves datagrams that were seen on one side only to their flows. The others go to `both`, and
+    /// the hints that they give are returned. `piece` is the number of the partition among the
+    /// writers of messages, and in `both`.
     pub(crate) fn collect_hints(
         &self,
         piece: [usize; 2],
@@ -199,7 +211,7 @@ impl DatagramMatcher<'_, '_> {
     ) -> Result<(MatchedDatagrams, TranslationHints), PathError> {
         let mut hints = TranslationHints::default();
         let [alone, rest] =
-            split_by_direction(self.routing, self.side_by_side(datagrams)?, &mut hints)?;
+            split_by_direction(self.routing, self.collect_datagrams(datagrams)?, &mut hints)?;
         let mut matched = MatchedDatagrams::default();
         let mut matches = DatagramMatches::new(&self.routing.capture.pool);
         for (at, datagram) in (0..).zip(alone.iter()) {
@@ -229,7 +241,7 @@ impl DatagramMatcher<'_, '_> {
         datagrams: impl DatagramBlocks,
         translations: &DatagramTranslations,
     ) -> Result<MatchedDatagrams, PathError> {
-        let datagrams = self.side_by_side(datagrams)?;
+        let datagrams = self.collect_datagrams(datagrams)?;
         let matches = match_translated(self.routing, translations, &datagrams)?;
         let mut matched = MatchedDatagrams::default();
         translations.note_matches(self.routing, &datagrams, &matches, &mut matched.translated);
@@ -246,6 +258,8 @@ impl DatagramMatcher<'_, '_> {
         Ok(matched)
     }
 
+    /// Passes all matches, as messages, to the store of flows, and learns names and clocks from
+    /// them.
     fn write_messages(
         &self,
         piece: usize,
@@ -258,9 +272,9 @@ impl DatagramMatcher<'_, '_> {
         counts.matched += matches.pairs.len() as u64;
         counts.copies += matches.copies.len() as u64;
         counts.duplicated += matches.duplicates.len() as u64;
-        let mut dealer = PartitionWriter::new(self.messages, piece);
-        let mut deal = |message: DatagramMessage| {
-            dealer.partition_record(
+        let mut writer = PartitionWriter::new(self.messages, piece);
+        let mut push = |message: DatagramMessage| {
+            writer.partition_record(
                 (message.flow_hash() % self.messages.partition_count() as u64) as usize,
                 message,
             )
@@ -279,7 +293,7 @@ impl DatagramMatcher<'_, '_> {
                 let names = &self.routing.capture.names;
                 matched.names.learn_names(sent, received, names, self.nameless);
             }
-            deal(DatagramMessage::from_pair(sent, received, copy))?;
+            push(DatagramMessage::from_pair(sent, received, copy))?;
         }
         for send in matches.sends.iter() {
             let sent = datagram(*send);
@@ -289,11 +303,11 @@ impl DatagramMatcher<'_, '_> {
                 None => (None, UnmatchedCause::Untraced),
             };
             matched.counts.datagrams.lost += u64::from(cause == UnmatchedCause::Lost);
-            deal(DatagramMessage::from_sent(sent, to, cause))?;
+            push(DatagramMessage::from_sent(sent, to, cause))?;
         }
         for receive in matches.receives.iter() {
-            deal(DatagramMessage::from_received(datagram(*receive)))?;
+            push(DatagramMessage::from_received(datagram(*receive)))?;
         }
-        dealer.finish()
+        writer.finish()
     }
 }

@@ -17,9 +17,10 @@ pub(crate) enum MatchingPass {
     TruncatedAlike,
     /// Only a part was received, so neither size nor checksum are the sender's.
     Truncated,
-    /// Size and checksum, between names that lead to each other in both directions.
+    /// Size and checksum, between names that are translated to each other in both directions.
     TranslatedBothWays,
-    /// Size and checksum, between names that lead to each other in at least one direction.
+    /// Size and checksum, between names that are translated to each other in at least one
+    /// direction.
     Translated,
 }
 

@@ -17,10 +17,10 @@ pub(crate) struct DatagramReceivers<'a> {
 }
 
 impl<'a> DatagramReceivers<'a> {
-    pub(crate) fn from_routing(reach: DatagramRouting<'a>) -> DatagramReceivers<'a> {
-        let names = &reach.capture.names;
+    pub(crate) fn from_routing(routing: DatagramRouting<'a>) -> DatagramReceivers<'a> {
+        let names = &routing.capture.names;
         let (mut by_port, mut by_path) = (FxHashMap::default(), FxHashMap::default());
-        for (place, socket) in SocketIndex::indices().zip(reach.sockets.iter()) {
+        for (place, socket) in SocketIndex::indices().zip(routing.sockets.iter()) {
             match socket.protocol {
                 TransportProtocol::Udp => {
                     if let Some(own) =
@@ -39,18 +39,18 @@ impl<'a> DatagramReceivers<'a> {
                 _ => {}
             }
         }
-        DatagramReceivers { routing: reach, by_port, by_path }
+        DatagramReceivers { routing, by_port, by_path }
     }
 
-    /// The socket to which `sent` was addressed, and whether it was open at the time.
+    /// The socket to which `sent` was addressed, and whether it was open at the time; `None` if it
+    /// was not traced.
     pub(crate) fn find_receiver(&self, sent: &DatagramCall) -> Option<(SocketIndex, bool)> {
         let (sender, names) = (sent.socket, &self.routing.capture.names);
         let from = &self.routing.sockets[sender.index()];
         let open = |place: SocketIndex| {
             let to = &self.routing.sockets[place.index()];
             to.clock_apart(from).is_none_or(|apart| {
-                to.opened <= sent.time.saturating_add(apart)
-                    && sent.time <= to.closed.saturating_add(apart)
+                to.opened <= sent.time.saturating_add(apart) && to.is_open_at(sent.time, apart)
             })
         };
         if let Some(other) = self.routing.partner_of(sender) {
@@ -71,7 +71,7 @@ impl<'a> DatagramReceivers<'a> {
             .max_by_key(|(place, open)| (*open, std::cmp::Reverse(*place)))
     }
 
-    /// A connected socket receives only from its peer.
+    /// Whether `to` receives datagrams from `from`: a connected socket receives only from its peer.
     fn listens_to(&self, to: &KernelSocket, from: &KernelSocket) -> bool {
         let port =
             |name| self.routing.capture.names.inet_address(name).map(|address| address.port());

@@ -13,12 +13,16 @@ use crate::socket_names::SocketNameId;
 /// The send or receive of a datagram, with its sort key.
 #[derive(Clone, Copy)]
 pub(super) struct DatagramSide {
+    /// Destination, checksum and size, as far as the pass compares them.
     pub(super) key: (u64, u32, u32),
+    /// Time of the call, in nanoseconds.
     pub(super) time: i64,
     /// Facts that decide which sides of the other end this one can belong to: the socket, the peer,
     /// and the size.
     pub(super) class: (SocketIndex, OptionalIndex<SocketNameId>, u32),
+    /// Index of the datagram in its partition.
     pub(super) at: u32,
+    /// Whether the side is matched.
     pub(super) done: bool,
 }
 
@@ -77,16 +81,16 @@ pub(super) fn all_done(sides: &SpillableVec<DatagramSide>, range: &Range<usize>)
     sides.range(range.clone()).all(|side| side.done)
 }
 
-/// First index, from `from` on, of a side that does not satisfy `is`. Runs are mostly short, so the
-/// step doubles.
+/// First index, from `from` on, of a side that is not `in_run`. Runs are mostly short, so the step
+/// doubles.
 pub(super) fn find_run_end(
     sides: &SpillableVec<DatagramSide>,
     from: usize,
-    is: impl Fn(&DatagramSide) -> bool,
+    in_run: impl Fn(&DatagramSide) -> bool,
 ) -> usize {
-    let mut reach = 1;
-    while sides.get(from + reach).is_some_and(&is) {
-        reach *= 2;
+    let mut step = 1;
+    while sides.get(from + step).is_some_and(&in_run) {
+        step *= 2;
     }
-    sides.partition_point(from..from + reach + 1, is)
+    sides.partition_point(from..from + step + 1, in_run)
 }

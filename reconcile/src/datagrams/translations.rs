@@ -28,8 +28,11 @@ use crate::tuning::{HINT_BY_CHANCE, MIN_HINT_BYTES};
 /// A name in the view of one end, and the socket name on a machine to which it may lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct NamePair {
+    /// The name in the view of one end.
     seen: OptionalIndex<SocketNameId>,
+    /// The machine of the other end.
     machine: MachineIndex,
+    /// The name of the other end's socket there.
     own: OptionalIndex<SocketNameId>,
 }
 
@@ -44,24 +47,24 @@ pub(crate) fn is_possible(sockets: &SpillableVec<KernelSocket>) -> bool {
 }
 
 /// Whether translated names can have hidden the other end of an unmatched datagram.
-pub(crate) fn may_be_translated(reach: DatagramRouting, datagram: &DatagramCall) -> bool {
+pub(crate) fn may_be_translated(routing: DatagramRouting, datagram: &DatagramCall) -> bool {
     let named = |name: SocketAddr| !is_group_address(name.ip()) && !name.ip().is_unspecified();
-    reach.sockets[datagram.socket.index()].protocol == TransportProtocol::Udp
+    routing.sockets[datagram.socket.index()].protocol == TransportProtocol::Udp
         && !datagram.is_unchecked()
         && !datagram.is_truncated()
         && datagram.bytes > 0
-        && reach.capture.names.inet_address(datagram.peer).is_some_and(named)
+        && routing.capture.names.inet_address(datagram.peer).is_some_and(named)
 }
 
 /// Both name pairs of a match: the sender's destination may be a name of the receiver's, and the
 /// receiver's source one of the sender's, as it is in replies.
 fn name_pairs(
-    reach: DatagramRouting,
+    routing: DatagramRouting,
     sent: &DatagramCall,
     received: &DatagramCall,
 ) -> [NamePair; 2] {
     [(sent, received), (received, sent)].map(|(seen_by, of)| {
-        let socket = &reach.sockets[of.socket.index()];
+        let socket = &routing.sockets[of.socket.index()];
         NamePair { seen: seen_by.peer, machine: socket.machine, own: socket.local }
     })
 }
@@ -69,13 +72,13 @@ fn name_pairs(
 /// Groups `datagrams` by content, and splits those seen in one direction only, which cannot be
 /// matched, from the others, sorted by content. The hints of the latter are counted.
 pub(crate) fn split_by_direction(
-    reach: DatagramRouting,
+    routing: DatagramRouting,
     mut datagrams: SpillableVec<DatagramCall>,
     hints: &mut TranslationHints,
 ) -> Result<[SpillableVec<DatagramCall>; 2], PathError> {
     let content = |datagram: &DatagramCall| (datagram.checksum, datagram.bytes);
     datagrams.sort_by_key(content)?;
-    let pool = &reach.capture.pool;
+    let pool = &routing.capture.pool;
     let (mut alone, mut both) = (SpillableVec::new(pool), SpillableVec::new(pool));
     let mut next = 0;
     while let Some(first) = datagrams.get(next) {
@@ -92,9 +95,9 @@ pub(crate) fn split_by_direction(
             let (sent, received) = if one.is_sent() { (one, other) } else { (other, one) };
             if one.is_sent() != other.is_sent()
                 && one.bytes >= MIN_HINT_BYTES
-                && is_send_first(reach, sent, received)
+                && is_send_first(routing, sent, received)
             {
-                name_pairs(reach, sent, received)
+                name_pairs(routing, sent, received)
                     .into_iter()
                     .for_each(|names| *hints.0.entry(names).or_insert(0) += 1);
             }
@@ -103,9 +106,10 @@ pub(crate) fn split_by_direction(
     Ok([alone, both])
 }
 
-/// Whether the clocks, if both have the same, allow that the receive is of the send.
-fn is_send_first(reach: DatagramRouting, sent: &DatagramCall, received: &DatagramCall) -> bool {
-    let apart = reach.clock_apart(sent.socket, received.socket);
+/// Whether the times allow that the receive is of the send. They always do if the two have
+/// different clocks.
+fn is_send_first(routing: DatagramRouting, sent: &DatagramCall, received: &DatagramCall) -> bool {
+    let apart = routing.clock_apart(sent.socket, received.socket);
     apart.is_none_or(|apart| sent.time <= received.time.saturating_add(apart))
 }
 
@@ -115,7 +119,7 @@ impl TranslationHints {
         other.0.into_iter().for_each(|(names, count)| *self.0.entry(names).or_insert(0) += count);
     }
 
-    /// The translations with at least that confidence.
+    /// The translations with a confidence of at least `least`, and with two hints or more.
     pub(crate) fn with_min_confidence(mut self, least: f64) -> DatagramTranslations {
         self.0.retain(|_, count| pair_confidence(*count) >= least.max(pair_confidence(2)));
         DatagramTranslations { pairs: self.0 }
@@ -138,31 +142,31 @@ impl DatagramTranslations {
     /// each.
     pub(crate) fn allows_pair(
         &self,
-        reach: DatagramRouting,
+        routing: DatagramRouting,
         sent: &DatagramCall,
         received: &DatagramCall,
         both: bool,
     ) -> bool {
         let known = |names: &NamePair| self.pairs.contains_key(names);
-        let pairs = name_pairs(reach, sent, received);
+        let pairs = name_pairs(routing, sent, received);
         if both { pairs.iter().all(known) } else { pairs.iter().any(known) }
     }
 
     /// Records the name pairs of the matches that were found.
     pub(crate) fn note_matches(
         &self,
-        reach: DatagramRouting,
+        routing: DatagramRouting,
         datagrams: &SpillableVec<DatagramCall>,
         matches: &DatagramMatches,
         found: &mut TranslatedPairs,
     ) {
         for (sent, received) in matches.pairs.iter() {
             let (sent, received) = (&datagrams[*sent as usize], &datagrams[*received as usize]);
-            let [forth, back] = name_pairs(reach, sent, received);
-            // A reply has the same pair from the other side. A server has several peers or, if
-            // neither has, the lower port.
+            let [forth, back] = name_pairs(routing, sent, received);
+            // The reply to a request shows the same pair with the sides exchanged. The server is
+            // the end whose name pair has more contents or, of equals, the one with the lower port.
             let port = |names: &NamePair| {
-                reach.capture.names.inet_address(names.own).map_or(0, |own| own.port())
+                routing.capture.names.inet_address(names.own).map_or(0, |own| own.port())
             };
             let rank = |names: &NamePair| {
                 let count = if names.seen == names.own {
@@ -198,7 +202,7 @@ impl DatagramTranslations {
             for (client, server) in flows {
                 let (from, own) = (address(names.seen), address(views.own_name(*server, *seen)));
                 if let (Some(from), Some(own)) = (from, own) {
-                    // Bound to all addresses of a host, and none of them is known.
+                    // A socket bound to all addresses of a host may have no known address.
                     let host = &capture.hosts[views.sockets[server.index()].host.index()];
                     let nameless = own.ip().is_unspecified();
                     let own =

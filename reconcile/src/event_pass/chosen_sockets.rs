@@ -22,16 +22,16 @@ pub(crate) struct ChosenSockets {
 }
 
 impl ChosenSockets {
-    /// Chooses the sockets for which `is` holds, by index.
+    /// Chooses the sockets for which `is_wanted` returns true.
     pub(crate) fn choose_sockets(
         capture: &Capture,
         sockets: &KernelSockets,
-        is: impl Fn(SocketIndex, &KernelSocket) -> bool,
+        is_wanted: impl Fn(SocketIndex, &KernelSocket) -> bool,
     ) -> Result<ChosenSockets, PathError> {
         let (mut chosen, mut numbers) =
             (SpillableVec::new(&capture.pool), SpillableVec::new(&capture.pool));
         for (place, socket) in SocketIndex::indices().zip(sockets.all.iter()) {
-            let wanted = is(place, socket);
+            let wanted = is_wanted(place, socket);
             numbers.push(wanted.then_some(chosen.len() as u32).into())?;
             if wanted {
                 chosen.push(place)?;
@@ -81,6 +81,7 @@ impl ChosenSockets {
 /// Chosen sockets of one log.
 pub(crate) struct ChosenMembers<'a> {
     chosen: &'a ChosenSockets,
+    /// The numbers of the sockets with their first flow in this log.
     own: Range<u32>,
     /// The numbers of other sockets, which the process inherited or was given, in order.
     others: SpillableVec<u32>,

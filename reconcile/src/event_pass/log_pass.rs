@@ -8,7 +8,7 @@ use socket_log::encode::Direction;
 use socket_log::layout::source;
 use socket_log::{LogRecord, SocketLog};
 
-use crate::calls::{DatagramCall, LARGEST_TRANSFER};
+use crate::calls::{DatagramCall, MAX_TRANSFER_BYTES};
 use crate::indices::{OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow_numbers::FlowPlaces;
@@ -49,8 +49,8 @@ pub(crate) enum SocketCall {
         /// Whether no earlier transfer of the flow in that direction was recorded.
         begins: bool,
     },
-    /// The other end in time of a transfer on a unix stream that was found in use: the latest
-    /// return of a send, or the earliest call of a receive.
+    /// The edge of a transfer on a unix stream that was found in use (see `calls`): the latest time
+    /// at which a send returned, or the earliest at which a receive was called.
     Edge {
         /// The socket.
         socket: SocketIndex,
@@ -96,7 +96,7 @@ pub(crate) struct SocketTransfer {
     pub(crate) socket: SocketIndex,
     pub(crate) sent: bool,
     pub(crate) time: i64,
-    /// Number of bytes, at most [`LARGEST_TRANSFER`].
+    /// Number of bytes, at most [`MAX_TRANSFER_BYTES`].
     pub(crate) bytes: u32,
     pub(crate) tid: i32,
     /// Whether an operation begins with the transfer's first byte.
@@ -147,7 +147,7 @@ impl<'a> EventPass<'a> {
                         positions.set_position(flow, direction, before)
                     }
                     LogRecord::Transfer { direction, flow, bytes, duration }
-                        if bytes <= LARGEST_TRANSFER =>
+                        if bytes <= MAX_TRANSFER_BYTES =>
                     {
                         let missing = gaps.as_ref().map_or(0, |gaps| {
                             gaps.gap_before(
@@ -197,7 +197,7 @@ impl<'a> EventPass<'a> {
                         }
                     }
                     LogRecord::Queued { flow, bytes, took }
-                        if bytes <= LARGEST_TRANSFER as u32
+                        if bytes <= MAX_TRANSFER_BYTES as u32
                             && i64::from(took) <= LONGEST_LOOK_NS =>
                     {
                         if let Some(socket) =

@@ -63,7 +63,8 @@ fn hosts_of_directories(capture: &Capture) -> BTreeMap<DataPath, BTreeSet<HostIn
     hosts
 }
 
-/// The host to which a file belongs; `None` if nothing else is known of the host.
+/// The host to which a file belongs: the only host with logs in its directory, or else the host
+/// with the directory's name. `None` if there is neither.
 fn host_of_file(
     file: &DataPath,
     of_directory: &BTreeMap<DataPath, BTreeSet<HostIndex>>,

@@ -16,7 +16,7 @@ pub(crate) fn facts_of_hosts(capture: &Capture) -> Vec<HostFacts> {
     for (process, log) in capture.processes.iter().zip(&capture.logs) {
         let Some(host) = facts.get_mut(process.host.index()) else { continue };
         if host.machine == 0 {
-            host.machine = if process.boot == 0 { 0 } else { u128::from(process.kernel) + 1 };
+            host.machine = if process.boot == 0 { 0 } else { process.kernel.index() as u128 + 1 };
         }
         let span = log.clock.span().into_iter().flat_map(|(first, last)| [first, last]);
         for time in span.chain(process.ended).chain(process.node.start) {
@@ -26,8 +26,8 @@ pub(crate) fn facts_of_hosts(capture: &Capture) -> Vec<HostFacts> {
     facts
 }
 
-/// The clocks with their settings, for converting a time that one of them showed: in `clocks` no
-/// log's clock was ever set (see `steady`).
+/// Adds the recorded settings of the hosts' clocks to `clocks`, which were estimated as if no clock
+/// had ever been set (see `steady`), so that they convert times as the clocks showed them.
 pub(crate) fn restore_settings(
     clocks: &ClockModel,
     capture: &Capture,

@@ -6,18 +6,18 @@ use message_trace::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::Ancestor;
 
-use crate::indices::{HostIndex, ProcessIndex};
+use crate::indices::{HostIndex, KernelIndex, ProcessIndex};
 use crate::logs::process::TracedProcess;
 
-/// Adds the ancestors named in the logs of others to the processes that have logs: `known` has them
-/// by the index of the process with the log that names them, the nearest last.
+/// Adds ancestors to the processes that have logs. `known` has the index of each process with a log
+/// that names ancestors, and these, the nearest last.
 pub(crate) fn add_ancestors(
     processes: &mut Vec<TracedProcess>,
     known: &[(ProcessIndex, Vec<Ancestor>)],
 ) {
     // A process that was replaced by another program shares its id with that program.
     let of = |process: &TracedProcess| (process.kernel, process.host, process.pid);
-    let mut there: FxHashSet<((u32, HostIndex, u32), i64)> =
+    let mut there: FxHashSet<((KernelIndex, HostIndex, u32), i64)> =
         processes.iter().filter_map(|process| Some((of(process), process.node.start?))).collect();
     for (place, ancestors) in known {
         let Some(below) = processes.get(place.index()).cloned() else { continue };

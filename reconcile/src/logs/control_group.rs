@@ -1,7 +1,7 @@
 //! Control group of a process: the systemd service, the container or the pod to which it belongs.
 
 /// Number of characters of a container's or a pod's id that are shown.
-const SHORT: usize = 12;
+const SHOWN_ID_CHARACTERS: usize = 12;
 
 /// The unit of a process by the content of `/proc/self/cgroup`, cut or whole; empty if that names
 /// no unit of a service, such as a login's session.
@@ -18,7 +18,8 @@ fn unit_of_path(path: &str) -> String {
     parts().find_map(pod_id).or_else(|| parts().rev().find_map(unit_name)).unwrap_or_default()
 }
 
-/// `kubepods-burstable-pod1234_abcd.slice` or `pod1234-abcd`: the pod's id.
+/// The pod that one part of a path names, as `kubepods-burstable-pod1234_abcd.slice` or
+/// `pod1234-abcd`.
 fn pod_id(part: &str) -> Option<String> {
     let stem = part.strip_suffix(".slice").unwrap_or(part);
     let (before, id) = stem.rsplit_once("pod")?;
@@ -26,6 +27,7 @@ fn pod_id(part: &str) -> Option<String> {
     is_pod.then(|| format!("pod-{}", shorten_id(&id.replace('_', "-"))))
 }
 
+/// The service, virtual machine or container that one part of a path names.
 fn unit_name(part: &str) -> Option<String> {
     if let Some(service) = part.strip_suffix(".service") {
         return (!service.starts_with("user@")).then(|| unescape_name(service));
@@ -44,10 +46,10 @@ fn unit_name(part: &str) -> Option<String> {
 }
 
 fn shorten_id(id: &str) -> String {
-    id.chars().take(SHORT).collect()
+    id.chars().take(SHOWN_ID_CHARACTERS).collect()
 }
 
-/// systemd writes `\x2d` for a `-` that is part of a name.
+/// Replaces escaped characters in a name: systemd writes `\x2d` for a `-` that is part of it.
 fn unescape_name(name: &str) -> String {
     let mut parts = name.split("\\x");
     let mut plain = parts.next().unwrap_or_default().to_owned();

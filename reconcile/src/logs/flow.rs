@@ -4,7 +4,8 @@ use message_trace::TransportProtocol;
 use socket_log::LogClock;
 use socket_log::encode::{FlowOrigin, FlowRole};
 
-use crate::indices::{LogFlowIndex, MachineIndex, OptionalIndex, ProcessIndex};
+use crate::indices::{LogFlowIndex, MachineIndex, NamespaceIndex, OptionalIndex, ProcessIndex};
+use crate::optional_time::OptionalTime;
 use crate::socket_names::SocketNameId;
 
 /// A flow of a log: one process's view of one kernel socket. Times are the log's ticks while it is
@@ -13,6 +14,7 @@ use crate::socket_names::SocketNameId;
 pub(crate) struct LogFlow {
     /// The process; the first one until the log has an index.
     pub(crate) process: ProcessIndex,
+    /// The flow's number in its log.
     pub(crate) number: u32,
     /// Kind of the socket; `None` if the record is missing.
     pub(crate) kind: Option<FlowKind>,
@@ -20,17 +22,19 @@ pub(crate) struct LogFlow {
     pub(crate) origin: Option<FlowOrigin>,
     /// Number of the socket's network namespace: in its log while that is being read, and then
     /// among all; none if unknown.
-    pub(crate) namespace: OptionalIndex<u32>,
+    pub(crate) namespace: OptionalIndex<NamespaceIndex>,
     /// The machine of the socket; none until all logs have been read.
     pub(crate) machine: OptionalIndex<MachineIndex>,
     /// The kernel's number of the socket; 0 if unknown.
     pub(crate) cookie: u64,
+    /// Time when the process first had the socket.
     pub(crate) opened: i64,
-    pub(crate) last_closed: i64,
-    /// Time of the first send on a stream; `i64::MAX` if there was none.
-    pub(crate) first_sent: i64,
+    /// Time when the process closed a descriptor of the socket last.
+    pub(crate) last_closed: OptionalTime,
+    /// Time of the first send on a stream.
+    pub(crate) first_sent: OptionalTime,
     /// Time of the latest call that moved data.
-    pub(crate) last_call: i64,
+    pub(crate) last_call: OptionalTime,
     /// Descriptors opened less descriptors closed.
     pub(crate) descriptors: i32,
     /// The flow at the other end of a `socketpair`.
@@ -88,9 +92,10 @@ impl FlowKind {
 pub(crate) struct FlowNaming {
     pub(crate) flow: LogFlowIndex,
     pub(crate) role: FlowRole,
+    /// Time when the names became known.
     pub(crate) time: i64,
-    /// Time when `connect` was called; `i64::MIN` if unknown.
-    pub(crate) called: i64,
+    /// Time when `connect` was called, if known.
+    pub(crate) called: OptionalTime,
     /// Whether `connect` returned while the connection was still being made.
     pub(crate) under_way: bool,
     pub(crate) tid: i32,
@@ -102,20 +107,14 @@ pub(crate) struct FlowNaming {
 impl FlowNaming {
     /// Converts all ticks to wall-clock time by the log's `clock`.
     pub(crate) fn convert_times(&mut self, clock: &LogClock) {
-        for time in [&mut self.time, &mut self.called] {
-            if *time != i64::MIN {
-                *time = clock.realtime(*time as u64);
-            }
-        }
+        self.time = clock.realtime(self.time as u64);
+        self.called = self.called.map(|time| clock.realtime(time as u64));
     }
 
     /// Makes all times later, by `by` nanoseconds.
     pub(crate) fn shift_times(&mut self, by: i64) {
-        for time in [&mut self.time, &mut self.called] {
-            if *time != i64::MIN {
-                *time = time.saturating_add(by);
-            }
-        }
+        self.time = self.time.saturating_add(by);
+        self.called = self.called.map(|time| time.saturating_add(by));
     }
 }
 
@@ -130,9 +129,9 @@ impl LogFlow {
             machine: OptionalIndex::NONE,
             cookie: 0,
             opened: ticks,
-            last_closed: i64::MIN,
-            first_sent: i64::MAX,
-            last_call: i64::MIN,
+            last_closed: OptionalTime::NONE,
+            first_sent: OptionalTime::NONE,
+            last_call: OptionalTime::NONE,
             descriptors: 1,
             pair: OptionalIndex::NONE,
             totals: [0; 2],
@@ -155,29 +154,23 @@ impl LogFlow {
 
     /// Time when the process had closed its last descriptor of the socket; `None` if it did not.
     pub(crate) fn closed_at(&self) -> Option<i64> {
-        Some(self.last_closed).filter(|_| self.descriptors <= 0)
+        self.last_closed.get().filter(|_| self.descriptors <= 0)
     }
 
     /// Converts all ticks to wall-clock time by the log's `clock`.
     pub(crate) fn convert_times(&mut self, clock: &LogClock) {
-        for time in self.times_mut().into_iter().filter(|time| is_known(**time)) {
-            *time = clock.realtime(*time as u64);
-        }
+        self.map_times(|time| clock.realtime(time as u64));
     }
 
     /// Makes all times later, by `by` nanoseconds.
     pub(crate) fn shift_times(&mut self, by: i64) {
-        for time in self.times_mut().into_iter().filter(|time| is_known(**time)) {
-            *time = time.saturating_add(by);
+        self.map_times(|time| time.saturating_add(by));
+    }
+
+    fn map_times(&mut self, change: impl Fn(i64) -> i64) {
+        self.opened = change(self.opened);
+        for time in [&mut self.first_sent, &mut self.last_closed, &mut self.last_call] {
+            *time = time.map(&change);
         }
     }
-
-    fn times_mut(&mut self) -> [&mut i64; 4] {
-        [&mut self.opened, &mut self.first_sent, &mut self.last_closed, &mut self.last_call]
-    }
-}
-
-/// Whether a flow's time is known and not a sentinel.
-fn is_known(time: i64) -> bool {
-    time != i64::MIN && time != i64::MAX
 }

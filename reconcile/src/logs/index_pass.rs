@@ -9,8 +9,8 @@ use socket_log::{
     LogClock, LogDamage, LogEntry, LogHeader, LogRecord, OpenError, SocketLog, WallClockStep,
 };
 
-use crate::calls::LARGEST_TRANSFER;
-use crate::indices::{LogFlowIndex, OptionalIndex};
+use crate::calls::MAX_TRANSFER_BYTES;
+use crate::indices::{LogFlowIndex, NamespaceIndex, OptionalIndex};
 use crate::logs::flow::{FlowKind, FlowNaming, LogFlow};
 use crate::logs::flow_numbers::FlowPlaces;
 use crate::logs::lookup::LoggedLookup;
@@ -176,11 +176,12 @@ impl IndexReader {
         }
     }
 
+    /// Adds a record to the index.
     fn read_entry(&mut self, entry: LogEntry) -> Result<(), PathError> {
         let LogEntry { ticks, record, tid } = entry;
         let time = ticks as i64;
         match record {
-            LogRecord::Transfer { bytes, .. } if bytes > LARGEST_TRANSFER => {
+            LogRecord::Transfer { bytes, .. } if bytes > MAX_TRANSFER_BYTES => {
                 add_count(&mut self.counts.ignored, "impossible size", 1);
             }
             LogRecord::Position { flow, direction, before } => {
@@ -197,9 +198,9 @@ impl IndexReader {
                 // Includes bytes with overwritten records, if their number is known.
                 let end = begin.unwrap_or(*total).saturating_add(bytes);
                 *total = end.max(*total);
-                flow.last_call = flow.last_call.max(time);
+                flow.last_call = flow.last_call.latest(time);
                 if direction == Direction::Send {
-                    flow.first_sent = flow.first_sent.min(time);
+                    flow.first_sent = flow.first_sent.earliest(time);
                 }
             }
             // If a log has positions, these contain the same numbers.
@@ -216,7 +217,7 @@ impl IndexReader {
                 }
                 let flow = self.flow_mut(flow, ticks)?;
                 flow.datagrams = flow.datagrams.saturating_add(1);
-                flow.last_call = flow.last_call.max(time);
+                flow.last_call = flow.last_call.latest(time);
             }
             LogRecord::Flow(what) => {
                 let namespace = self.namespace_place(what.namespace);
@@ -233,7 +234,7 @@ impl IndexReader {
             LogRecord::Endpoints { flow, role, local, peer, peer_pid, took, under_way } => {
                 let (local, peer) = (self.names.intern_some(local)?, self.names.intern_some(peer)?);
                 let flow = self.flow_place(flow, ticks)?;
-                let called = took.map_or(i64::MIN, |took| ticks.saturating_sub(took) as i64);
+                let called = took.map(|took| ticks.saturating_sub(took) as i64).into();
                 let tid = tid as i32;
                 let naming =
                     FlowNaming { flow, role, time, called, under_way, tid, local, peer, peer_pid };
@@ -248,7 +249,7 @@ impl IndexReader {
             LogRecord::Close { flow, .. } => {
                 let flow = self.flow_mut(flow, ticks)?;
                 flow.descriptors -= 1;
-                flow.last_closed = flow.last_closed.max(time);
+                flow.last_closed = flow.last_closed.latest(time);
             }
             LogRecord::Failure { direction, .. } => {
                 let name = if direction == Direction::Send { "send" } else { "receive" };
@@ -298,7 +299,7 @@ impl IndexReader {
     }
 
     /// The index of a network namespace in this log, which has few; none if unknown.
-    fn namespace_place(&mut self, namespace: u64) -> OptionalIndex<u32> {
+    fn namespace_place(&mut self, namespace: u64) -> OptionalIndex<NamespaceIndex> {
         if namespace == 0 {
             return OptionalIndex::NONE;
         }
@@ -307,9 +308,10 @@ impl IndexReader {
             self.namespaces.push(namespace);
             self.namespaces.len() - 1
         });
-        OptionalIndex::some(place as u32)
+        OptionalIndex::some(NamespaceIndex::from_index(place))
     }
 
+    /// The index of a flow by its number; it is added if it is new, as begun at `ticks`.
     fn flow_place(&mut self, number: u32, ticks: u64) -> Result<LogFlowIndex, PathError> {
         let next = LogFlowIndex::from_index(self.flows.len());
         let place = self.places.get_or_insert(number, || next);
@@ -319,6 +321,7 @@ impl IndexReader {
         Ok(place)
     }
 
+    /// The flow with a number; it is added if it is new, as begun at `ticks`.
     fn flow_mut(&mut self, number: u32, ticks: u64) -> Result<&mut LogFlow, PathError> {
         let place = self.flow_place(number, ticks)?;
         Ok(&mut self.flows[place.index()])

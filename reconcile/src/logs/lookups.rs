@@ -23,7 +23,9 @@ pub(crate) struct TimedLookup {
     pub(crate) process: ProcessIndex,
     pub(crate) tid: u32,
     pub(crate) api: Api,
+    /// Time when the function was called, in nanoseconds.
     pub(crate) begin: i64,
+    /// Time when the function returned, in nanoseconds.
     pub(crate) end: i64,
 }
 
@@ -69,7 +71,8 @@ impl LookupIndex {
         lookups
     }
 
-    /// The host that looked a name up on `machine` when a datagram was seen at `time`.
+    /// The host that was looking a name up on `machine` when a datagram was seen at `time`; `None`
+    /// if no lookup was under way.
     pub(crate) fn host_of_lookup(&self, machine: MachineIndex, time: i64) -> Option<HostIndex> {
         let (host, times) = self.of_machine.get(&machine)?;
         let earliest = time.saturating_sub(self.longest + LOOKUP_SLACK_NS);

@@ -9,7 +9,7 @@ use message_trace::{DataDir, DataPath};
 use rustc_hash::FxHashMap;
 use socket_log::LogHeader;
 
-use crate::indices::{HostIndex, MachineIndex};
+use crate::indices::{HostIndex, KernelIndex, MachineIndex};
 use crate::tuning::MAX_SENDER_BYTES;
 
 /// Location of a process, each by its index among all of its kind.
@@ -17,7 +17,7 @@ use crate::tuning::MAX_SENDER_BYTES;
 pub(crate) struct ProcessHome {
     pub(crate) host: HostIndex,
     /// One boot of a kernel. It owns process ids and the paths of unix sockets.
-    pub(crate) kernel: u32,
+    pub(crate) kernel: KernelIndex,
     /// A network namespace of a kernel. It owns loopback addresses and abstract unix names.
     pub(crate) machine: MachineIndex,
     /// Whether the log states the kernel.
@@ -28,8 +28,8 @@ pub(crate) struct ProcessHome {
 #[derive(Default)]
 pub(crate) struct MachineTable {
     names: FxHashMap<String, HostIndex>,
-    kernels: FxHashMap<([u8; 16], Option<HostIndex>, LogSender), u32>,
-    machines: FxHashMap<(u32, u64), MachineIndex>,
+    kernels: FxHashMap<([u8; 16], Option<HostIndex>, LogSender), KernelIndex>,
+    machines: FxHashMap<(KernelIndex, u64), MachineIndex>,
     senders: FxHashMap<DataPath, LogSender>,
 }
 
@@ -48,7 +48,7 @@ impl MachineTable {
         let host = *self.names.entry(host_name(header, path).into_owned()).or_insert(next);
         // Without the kernel's id a host is a kernel of its own, unless other logs identify it.
         let is_reported = header.boot_id != [0; 16];
-        let next = self.kernels.len() as u32;
+        let next = KernelIndex::from_index(self.kernels.len());
         let sender = self.find_sender(&path.parent());
         let kernel = (header.boot_id, (!is_reported).then_some(host), sender);
         let kernel = *self.kernels.entry(kernel).or_insert(next);

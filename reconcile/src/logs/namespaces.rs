@@ -5,17 +5,17 @@
 use rustc_hash::FxHashMap;
 use socket_log::encode::FlowOrigin;
 
-use crate::indices::MachineIndex;
+use crate::indices::{KernelIndex, MachineIndex, NamespaceIndex};
 use crate::logs::machines::ProcessHome;
 
 /// All network namespaces in logs, by the kernel's ids.
 #[derive(Default)]
 pub(crate) struct Namespaces {
     /// Numbers of the namespaces, by kernel and id.
-    numbers: FxHashMap<(u32, u64), u32>,
+    numbers: FxHashMap<(KernelIndex, u64), NamespaceIndex>,
     /// Number of sockets of each namespace that were made by processes with logs that began on a
     /// machine.
-    made: FxHashMap<(MachineIndex, u32), u64>,
+    made: FxHashMap<(MachineIndex, NamespaceIndex), u64>,
 }
 
 impl Namespaces {
@@ -26,8 +26,8 @@ impl Namespaces {
         home: &ProcessHome,
         namespace: u64,
         origin: Option<FlowOrigin>,
-    ) -> u32 {
-        let next = self.numbers.len() as u32;
+    ) -> NamespaceIndex {
+        let next = NamespaceIndex::from_index(self.numbers.len());
         let number = *self.numbers.entry((home.kernel, namespace)).or_insert(next);
         if matches!(origin, Some(FlowOrigin::Socket | FlowOrigin::Pair)) {
             *self.made.entry((home.machine, number)).or_default() += 1;
@@ -38,7 +38,7 @@ impl Namespaces {
     /// The machine of each namespace, by its number: the one on which most of its sockets were
     /// made, or else a new one after the `known` machines. No two are the same.
     pub(crate) fn assign_machines(&self, known: usize) -> Vec<MachineIndex> {
-        let mut made: Vec<(u64, MachineIndex, u32)> = self
+        let mut made: Vec<(u64, MachineIndex, NamespaceIndex)> = self
             .made
             .iter()
             .map(|((machine, number), count)| (*count, *machine, *number))
@@ -49,7 +49,7 @@ impl Namespaces {
         let mut machines: Vec<Option<MachineIndex>> = vec![None; self.numbers.len()];
         let mut taken = rustc_hash::FxHashSet::default();
         for (_, machine, number) in made {
-            if let Some(place @ None) = machines.get_mut(number as usize)
+            if let Some(place @ None) = machines.get_mut(number.index())
                 && taken.insert(machine)
             {
                 *place = Some(machine);

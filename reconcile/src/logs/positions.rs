@@ -10,7 +10,7 @@ use socket_log::encode::Direction;
 use socket_log::layout::NO_POSITION;
 use socket_log::{LogRecord, SocketLog};
 
-use crate::calls::{LARGEST_TRANSFER, StreamTransfer};
+use crate::calls::{MAX_TRANSFER_BYTES, StreamTransfer};
 
 /// A flow of a log and a direction.
 type FlowDirection = (u32, Direction);
@@ -28,11 +28,11 @@ impl StreamPositions {
 
     /// Sets the position of the next transfer of the flow in that direction.
     pub(crate) fn set_position(&mut self, flow: u32, direction: Direction, before: u64) {
-        let known = before != NO_POSITION && before <= LARGEST;
+        let known = before != NO_POSITION && before <= MAX_STREAM_BYTES;
         self.0.insert((flow, direction), known.then_some(before));
     }
 
-    /// Advances past a transfer, and returns its position.
+    /// Advances past a transfer, and returns the position at which it begins; `None` if unknown.
     pub(crate) fn advance_by(
         &mut self,
         flow: u32,
@@ -51,7 +51,7 @@ impl StreamPositions {
 pub(crate) struct PositionGaps(FxHashMap<(FlowDirection, u64), u64>);
 
 /// Maximum length of a stream: 256 TiB. A position beyond it is damage.
-const LARGEST: u64 = 1 << 48;
+const MAX_STREAM_BYTES: u64 = 1 << 48;
 
 impl PositionGaps {
     /// Finds the gaps of `log`. A log without positions has no gaps.
@@ -68,7 +68,9 @@ impl PositionGaps {
                 LogRecord::Position { flow, direction, before } => {
                     positions.set_position(flow, direction, before)
                 }
-                LogRecord::Transfer { direction, flow, bytes, .. } if bytes <= LARGEST_TRANSFER => {
+                LogRecord::Transfer { direction, flow, bytes, .. }
+                    if bytes <= MAX_TRANSFER_BYTES =>
+                {
                     if let Some(begin) = positions.advance_by(flow, direction, bytes) {
                         let pieces = pieces.entry((flow, direction)).or_default();
                         let end = begin.saturating_add(bytes);
@@ -82,12 +84,12 @@ impl PositionGaps {
             });
         }
         let mut gaps = PositionGaps::default();
-        for (way, mut pieces) in pieces {
+        for (direction, mut pieces) in pieces {
             pieces.sort_unstable();
             let mut known = 0;
             for (begin, end) in pieces {
                 if begin > known {
-                    gaps.0.insert((way, begin), begin - known);
+                    gaps.0.insert((direction, begin), begin - known);
                 }
                 known = known.max(end);
             }
@@ -123,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_damaged_position_is_ignored() {
-        for before in [NO_POSITION, NO_POSITION - 1, LARGEST + 1] {
+        for before in [NO_POSITION, NO_POSITION - 1, MAX_STREAM_BYTES + 1] {
             let mut positions = StreamPositions::default();
             positions.set_position(WAY.0, WAY.1, before);
             assert_eq!(positions.advance_by(WAY.0, WAY.1, 5), None);

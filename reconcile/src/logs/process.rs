@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use socket_log::LogHeader;
 use socket_log::layout::source;
 
-use crate::indices::{HostIndex, MachineIndex, ProcessIndex};
+use crate::indices::{HostIndex, KernelIndex, MachineIndex, ProcessIndex};
 use crate::logs::control_group;
 use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
 
@@ -14,7 +14,7 @@ use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
 pub(crate) struct TracedProcess {
     pub(crate) host: HostIndex,
     /// Index of the kernel (one boot of one). It owns the paths of unix sockets.
-    pub(crate) kernel: u32,
+    pub(crate) kernel: KernelIndex,
     /// The machine. It owns loopback addresses and abstract unix names; its processes need not have
     /// one clock, as they may be of several hosts.
     pub(crate) machine: MachineIndex,
@@ -55,7 +55,8 @@ pub(crate) fn build_node(header: &LogHeader, host: &str) -> Node {
 /// `children`: by the parent's index, the child's id, and the time. A process has its log only once
 /// it runs.
 pub(crate) fn infer_starts(processes: &mut [TracedProcess], children: &[(ProcessIndex, u32, i64)]) {
-    let mut by_number: FxHashMap<(u32, HostIndex, u32), Vec<ProcessIndex>> = FxHashMap::default();
+    let mut by_number: FxHashMap<(KernelIndex, HostIndex, u32), Vec<ProcessIndex>> =
+        FxHashMap::default();
     for (place, process) in ProcessIndex::indices().zip(&*processes) {
         by_number.entry((process.kernel, process.host, process.pid)).or_default().push(place);
     }
@@ -92,7 +93,7 @@ pub(crate) mod tests {
         let node = Node { start: Some(start), parent_pid: Some(parent), ..Node::default() };
         TracedProcess {
             host: HostIndex::default(),
-            kernel: 0,
+            kernel: KernelIndex::default(),
             machine: MachineIndex::default(),
             boot: 0,
             source: 0,

@@ -87,6 +87,7 @@ fn is_own_folder(folder: &str) -> bool {
     !matches!(folder, "bin" | "sbin" | "libexec") && !folder.contains("-linux-")
 }
 
+/// An interpreter, by how its arguments name the program that it runs.
 enum Interpreter {
     Java,
     Erlang,
@@ -107,6 +108,7 @@ struct InterpreterOptions {
     joins: bool,
 }
 
+/// The interpreter with this name; `None` for other programs.
 fn find_interpreter(name: &str) -> Option<Interpreter> {
     // python3.11, perl5.36, php8.2, ruby3.1
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
@@ -175,7 +177,7 @@ fn find_script(arguments: &[String], options: &InterpreterOptions) -> Option<(St
 }
 
 /// Names of classes with which many programs begin, and of the packages that contain these classes.
-const COMMON: [&str; 16] = [
+const COMMON_CLASSES: [&str; 16] = [
     "Main",
     "Bootstrap",
     "Launcher",
@@ -194,7 +196,7 @@ const COMMON: [&str; 16] = [
     "launcher",
 ];
 
-/// The main class or the archive in java's arguments.
+/// The main class, the archive or the module in java's arguments, by its name and its file.
 fn find_java_program(arguments: &[String]) -> Option<(String, String)> {
     let mut arguments = arguments.iter().map(String::as_str);
     while let Some(argument) = arguments.next() {
@@ -237,10 +239,10 @@ fn find_java_program(arguments: &[String]) -> Option<(String, String)> {
 fn class_name(class: &str) -> String {
     let mut parts = class.rsplit('.');
     let own = parts.next().unwrap_or(class);
-    if !COMMON.contains(&own) {
+    if !COMMON_CLASSES.contains(&own) {
         return own.to_owned();
     }
-    match parts.find(|part| !COMMON.contains(part)) {
+    match parts.find(|part| !COMMON_CLASSES.contains(part)) {
         Some(package) => format!("{package}.{own}"),
         None => own.to_owned(),
     }

@@ -70,13 +70,13 @@ pub(crate) fn group_gaps(
             *sum = sum.saturating_add(count);
         }
     }
-    let hole = |((program, cause, of_children), [records, processes]): (
+    let gap = |((program, cause, of_children), [records, processes]): (
         (String, &str, bool),
         [u64; 2],
     )| {
         ProgramGap { program, cause: cause.to_owned(), records, processes, of_children }
     };
-    let mut holes: Vec<ProgramGap> = sums.into_iter().map(hole).collect();
-    holes.sort_by_key(|hole| Reverse((hole.processes, hole.records)));
-    holes
+    let mut gaps: Vec<ProgramGap> = sums.into_iter().map(gap).collect();
+    gaps.sort_by_key(|gap| Reverse((gap.processes, gap.records)));
+    gaps
 }

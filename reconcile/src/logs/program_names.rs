@@ -8,13 +8,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::indices::HostIndex;
+use crate::indices::{HostIndex, KernelIndex};
 use crate::logs::process::TracedProcess;
 use crate::logs::program::ProgramDescription;
 use crate::tuning::{MAX_NAME_FOLDERS, MAX_NAME_PARENTS};
 
 /// Folders with names that are not distinctive: a program in one of these keeps its name.
-const PLAIN: [&str; 8] = ["usr", "local", "bin", "sbin", "opt", "srv", "home", "root"];
+const PLAIN_FOLDERS: [&str; 8] = ["usr", "local", "bin", "sbin", "opt", "srv", "home", "root"];
 
 /// Names the nodes of `processes`, which run these `programs`. Nodes with a name, as for packets,
 /// keep it.
@@ -35,7 +35,7 @@ fn inherit_programs(processes: &[TracedProcess], programs: &mut [ProgramDescript
     if !programs.iter().any(|program| program.is_titled) {
         return;
     }
-    let mut by_number: FxHashMap<(u32, HostIndex, i32), Vec<usize>> = FxHashMap::default();
+    let mut by_number: FxHashMap<(KernelIndex, HostIndex, i32), Vec<usize>> = FxHashMap::default();
     for (place, process) in processes.iter().enumerate() {
         by_number
             .entry((process.kernel, process.host, process.pid as i32))
@@ -69,7 +69,7 @@ fn inherit_programs(processes: &[TracedProcess], programs: &mut [ProgramDescript
     }
 }
 
-/// The processes of each name that a host has.
+/// Groups of two or more processes of one host with the same name.
 fn group_by_name(processes: &[TracedProcess]) -> Vec<Vec<usize>> {
     let mut groups: FxHashMap<(HostIndex, &str), Vec<usize>> = FxHashMap::default();
     for (place, process) in processes.iter().enumerate() {
@@ -81,8 +81,8 @@ fn group_by_name(processes: &[TracedProcess]) -> Vec<Vec<usize>> {
 /// Distinguishes programs of one name by the folders of their files.
 fn name_by_folders(processes: &mut [TracedProcess], programs: &[ProgramDescription]) {
     for group in group_by_name(processes) {
-        let files = whole_paths(group.iter().map(|place| programs[*place].file.as_str()));
-        let Some(folders) = telling_folders(&files) else { continue };
+        let files = distinct_files(group.iter().map(|place| programs[*place].file.as_str()));
+        let Some(folders) = distinct_folders(&files) else { continue };
         for place in group {
             let file = programs[place].file.as_str();
             let folder = files.iter().zip(&folders).find(|(whole, _)| is_same(file, whole));
@@ -94,9 +94,9 @@ fn name_by_folders(processes: &mut [TracedProcess], programs: &[ProgramDescripti
     }
 }
 
-/// The different files, without those that may be another one of them with a path relative to a
-/// nearer folder.
-fn whole_paths<'a>(files: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+/// The distinct files, each by its longest path: a relative path that may be the end of a longer
+/// path is left out.
+fn distinct_files<'a>(files: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut files: Vec<&str> = files.collect::<FxHashSet<_>>().into_iter().collect();
     files.sort_unstable_by_key(|file| (std::cmp::Reverse(file.len()), *file));
     let mut whole: Vec<&str> = Vec::new();
@@ -115,9 +115,9 @@ fn is_same(file: &str, whole: &str) -> bool {
     own == whole || !is_absolute && whole.strip_suffix(own).is_some_and(|rest| rest.ends_with('/'))
 }
 
-/// The name of each file's folder, at the innermost level at which all are different. A folder that
-/// is not distinctive counts as none.
-fn telling_folders<'a>(files: &[&'a str]) -> Option<Vec<Option<&'a str>>> {
+/// The name of each file's folder, at the innermost level at which all are different; `None` if
+/// there is no such level. A folder with a name that is not distinctive counts as none.
+fn distinct_folders<'a>(files: &[&'a str]) -> Option<Vec<Option<&'a str>>> {
     if files.len() < 2 {
         return None;
     }
@@ -125,7 +125,7 @@ fn telling_folders<'a>(files: &[&'a str]) -> Option<Vec<Option<&'a str>>> {
         let folder = |file: &&'a str| {
             let folder =
                 file.rsplit('/').nth(level).filter(|folder| !matches!(*folder, "" | "." | ".."));
-            folder.filter(|folder| !PLAIN.contains(folder))
+            folder.filter(|folder| !PLAIN_FOLDERS.contains(folder))
         };
         let folders: Vec<Option<&str>> = files.iter().map(folder).collect();
         let different: FxHashSet<Option<&str>> = folders.iter().copied().collect();
@@ -178,7 +178,7 @@ mod tests {
                 };
                 TracedProcess {
                     host: HostIndex::default(),
-                    kernel: 0,
+                    kernel: KernelIndex::default(),
                     machine: MachineIndex::default(),
                     boot: 0,
                     source: 0,

@@ -85,6 +85,7 @@ struct CaptureBuilder {
 }
 
 impl CaptureBuilder {
+    /// Adds the index of a log, or counts a log that cannot be read.
     fn add_log(
         &mut self,
         path: &DataPath,
@@ -104,10 +105,10 @@ impl CaptureBuilder {
             }
         };
         let records = self.count_damage(path, &mut index, outcome);
-        self.keep_log(path, index, records)
+        self.store_log(path, index, records)
     }
 
-    /// Counts the losses and damage in a log, and whether it has ended. Returns its number of
+    /// Counts what a log has lost, its damage, and whether it has ended. Returns its number of
     /// records.
     fn count_damage(
         &mut self,
@@ -150,7 +151,7 @@ impl CaptureBuilder {
     }
 
     /// Stores a log's process, flows and names, numbered across all logs.
-    fn keep_log(&mut self, path: &DataPath, index: LogIndex, records: u64) -> Result<(), Error> {
+    fn store_log(&mut self, path: &DataPath, index: LogIndex, records: u64) -> Result<(), Error> {
         let LogIndex {
             header,
             clock,
@@ -189,19 +190,19 @@ impl CaptureBuilder {
             OptionalIndex::from(local.get().and_then(|local| name_ids.get(local.index()).copied()))
         };
         capture.namings.extend(namings.iter().map(|naming| FlowNaming {
-            flow: naming.flow.after(first),
+            flow: naming.flow.in_all_logs(first),
             local: name(naming.local),
             peer: name(naming.peer),
             ..*naming
         }))?;
         capture.flows.extend(flows.iter().map(|flow| {
             let number = flow.namespace.get();
-            let namespace = number.and_then(|number| namespaces.get(number as usize));
+            let namespace = number.and_then(|number| namespaces.get(number.index()));
             let number = namespace
                 .map(|namespace| self.namespaces.intern_namespace(&home, *namespace, flow.origin));
             LogFlow {
                 process: place,
-                pair: flow.pair.get().map(|pair| pair.after(first)).into(),
+                pair: flow.pair.get().map(|pair| pair.in_all_logs(first)).into(),
                 namespace: number.into(),
                 ..*flow
             }
@@ -246,7 +247,7 @@ impl CaptureBuilder {
         let Capture { flows, processes, .. } = &mut capture;
         flows.for_each_mut(0..flows.len(), |flow| {
             let namespace = flow.namespace.get();
-            let of_namespace = namespace.and_then(|number| of_namespaces.get(number as usize));
+            let of_namespace = namespace.and_then(|number| of_namespaces.get(number.index()));
             let of_process = || processes.get(flow.process.index()).map(|process| process.machine);
             flow.machine = of_namespace.copied().or_else(of_process).into();
         });

@@ -29,9 +29,10 @@ impl KeyedRecord for JoinedOperation {
     }
 }
 
-/// Assigns each of `operations` to the one of `messages` that begins at the same start, or to the
-/// last one there if it may be one of several, by its number; the pairs go to `joined`. Returns the
-/// number of operations without a message.
+/// Assigns each of `operations` to the next of `messages` that begins at the same place and time.
+/// If there is no further message, the operation belongs to the last one there, provided that
+/// `may_be_one_of_several` returns true for the operation's number. The pairs go to `joined`.
+/// Returns the number of operations without a message.
 ///
 /// # Errors
 /// Fails if a temporary file cannot be read or written.

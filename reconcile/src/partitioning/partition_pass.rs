@@ -73,6 +73,7 @@ impl ConnectionPartitions {
         Ok(this)
     }
 
+    /// The partition of a socket's connection; `None` if it has no connection.
     fn partition_of_socket(&self, socket: SocketIndex) -> Option<usize> {
         let connection = self.connection_of.get(socket.index())?.get()?;
         self.partition_of.get(connection.index()).map(|partition| usize::from(*partition))
@@ -112,12 +113,12 @@ pub(crate) fn partition_logs(
     sockets: &KernelSockets,
     recorded: &RecordedOperations,
     partitions: &ConnectionPartitions,
-    reach: DatagramRouting,
+    routing: DatagramRouting,
     stores: &CallStores,
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(), PathError> {
-    let capture = reach.capture;
+    let capture = routing.capture;
     progress.begin_step("reading calls", capture.logs.iter().map(|log| log.records).sum());
     let work = |piece: usize| {
         let mut transfers = PartitionWriter::new(&stores.transfers, piece);
@@ -129,7 +130,7 @@ pub(crate) fn partition_logs(
         EventPass::from_process(capture, sockets, process)
             .divide_by_operations(recorded)
             .for_each_call(|call| {
-                let dealt = match call {
+                let written = match call {
                     SocketCall::Transfer(call) => {
                         match partitions.partition_of_socket(call.socket).filter(|_| call.bytes > 0)
                         {
@@ -201,13 +202,13 @@ pub(crate) fn partition_logs(
                         }
                     }
                     SocketCall::Datagram(datagram) => datagrams.partition_record(
-                        (reach.routing_hash(&datagram, true) % many) as usize,
+                        (routing.routing_hash(&datagram, true) % many) as usize,
                         datagram,
                     ),
                     SocketCall::Fingerprint { .. } => Ok(()),
                 };
-                if dealt.is_err() && result.is_ok() {
-                    result = dealt;
+                if written.is_err() && result.is_ok() {
+                    result = written;
                 }
             });
         result?;

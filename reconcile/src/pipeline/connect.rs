@@ -54,7 +54,7 @@ pub(crate) fn connect_sockets(
     let fallbacks =
         peer_names::find_fallbacks(&mut capture.names, &sockets.all, &listening.addresses)?;
     let mut partner = find_partners(run, &capture, &sockets, &listening)?;
-    let doubtful = translated_connections::pair_up(
+    let ambiguous = translated_connections::pair_up(
         &capture,
         &sockets,
         &mut partner,
@@ -64,7 +64,7 @@ pub(crate) fn connect_sockets(
     )?;
     let mut connections =
         connection::build_connections(&capture, &sockets.all, &partner, &listening)?;
-    doubtful.mark_connections(&mut connections);
+    ambiguous.mark_connections(&mut connections);
     let recorded = recorded_operations::read_operations(&capture, run.threads, outcome)?;
     recorded.count_fragments(&capture, &mut sockets);
     let partitions = ConnectionPartitions::from_connections(&run.pool, &connections, &sockets.all)?;

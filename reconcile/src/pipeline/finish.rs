@@ -22,8 +22,8 @@ pub(crate) struct TraceResults<'a> {
     pub(crate) calls: Option<CallIdFile>,
 }
 
-/// Writes all tables, with the times of `hosts` on one common clock, and what later passes join
-/// with messages to `sorters`. Returns the hosts' clocks.
+/// Writes all tables, with the times of `hosts` on one common clock. The keys by which later passes
+/// join operations and words with messages go to `sorters`. Returns the hosts' clocks.
 pub(crate) fn write_results(
     run: &PipelineRun,
     capture: &Capture,

@@ -1,5 +1,4 @@
-//! Context that the passes share that match calls: their inputs, and the destinations of their
-//! results.
+//! Context of the passes that match calls: their inputs, and the destinations of their results.
 
 use out_of_core::MemoryBudget;
 

@@ -73,8 +73,8 @@ pub(crate) fn write_operations(
     Ok(outcome.write(run.data)?)
 }
 
-/// The place of an operation that log number `log` recorded of that socket, and its side; or the
-/// reason why it has no message.
+/// The place of an operation on `socket` that log number `log` recorded, and its side (0: sender,
+/// 1: receiver); or the reason why it has no message.
 fn locate_operation(
     connected: &ConnectedCapture,
     used: &[bool],

@@ -146,6 +146,7 @@ impl BootHosts {
         Some(BootHosts { of_processes, other, ahead })
     }
 
+    /// The host of a process, by its id.
     fn host_of_process(&self, process: u32) -> HostIndex {
         self.of_processes.get(&process).copied().unwrap_or(self.other)
     }

@@ -1,4 +1,5 @@
-//! Pass 12: if logs have rare words, each word is joined with its message.
+//! Pass 12: if logs have rare words (hashes of words that a process seldom sees in messages), each
+//! one is joined with its message.
 
 use std::io;
 
@@ -17,7 +18,7 @@ use crate::rows::message_span::{LoggedWord, MessageSpan, place_of_call};
 use crate::tuning::SORTED_AT_ONCE;
 use crate::words::{MessageWord, join_words, write_table};
 
-/// Sorter for the spans of all messages; `None` if no log has words.
+/// Sorter for the spans of all messages; `None` if no log has rare words.
 pub(crate) fn span_sorter<'a>(
     run: &PipelineRun,
     connected: &ConnectedCapture,
@@ -27,9 +28,9 @@ pub(crate) fn span_sorter<'a>(
     some.then(|| ExternalSorter::new(budget, run.data.path(), SORTED_AT_ONCE))
 }
 
-/// Writes `words.parquet`: the messages of `spans`, each with the words that logs have of its
-/// calls. If no log has words, there is no table, and a previous one is removed. `used` marks the
-/// connections that have messages.
+/// Writes `words.parquet`: the messages of `spans`, each with the rare words that logs recorded
+/// with the calls that sent or received it. Without `spans` no log has rare words; then there is no
+/// table, and a previous one is removed. `used` marks the connections that have messages.
 pub(crate) fn write_words(
     run: &PipelineRun,
     connected: &ConnectedCapture,
@@ -60,7 +61,7 @@ pub(crate) fn write_words(
     Ok(())
 }
 
-/// Reads the words of a log. A log that cannot be opened any more has none.
+/// Appends the rare words of a log to `all`. A log that cannot be opened any more has none.
 fn read_words(
     connected: &ConnectedCapture,
     used: &[bool],

@@ -63,6 +63,7 @@ struct ServerEvent {
     ticks: u64,
     flow: u32,
     is_received: bool,
+    /// Number of bytes in the call before the message.
     at: u32,
     role: MessageRole,
     name: NameId,

@@ -15,10 +15,12 @@ use crate::tuning::{MIN_FURTHER_REQUESTS, REQUESTS_PER_FURTHER_ONE};
 struct ClientEvent {
     flow: u32,
     ticks: u64,
+    /// Whether the client sent a request.
     asks: bool,
 }
 
 impl ClientEvent {
+    /// The event of an operation; `None` if the operation has an id, or is not of the client.
     fn from_operation(operation: &RecordedOperation) -> Option<ClientEvent> {
         let asks = match (operation.role, operation.is_received(), operation.call) {
             (MessageRole::Request, false, None) => true,
@@ -29,8 +31,8 @@ impl ClientEvent {
     }
 }
 
-/// The flows of a log on which requests are sent while others wait, sorted. `operations` are the
-/// log's, in any order.
+/// The flows of a log on which requests are sent while earlier ones wait for their answers, sorted.
+/// `operations` are the log's, in any order.
 ///
 /// # Errors
 /// Fails if a temporary file cannot be written.

@@ -24,6 +24,7 @@ pub(super) struct FlowsOfLog<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct LogOperations<'a> {
     operations: &'a SpillableVec<RecordedOperation>,
+    /// The range of the log's operations.
     range: Range<usize>,
     flows: FlowsOfLog<'a>,
     /// The direction of the latest call of flows with incomplete operations.
@@ -73,7 +74,8 @@ impl<'a> LogOperations<'a> {
         piece(bytes - done, begins);
     }
 
-    /// Whether a call begins a turn on a flow with incomplete operations.
+    /// Whether a call begins a turn on a flow with incomplete operations: it has another direction
+    /// than the flow's previous call.
     fn begins_turn(&mut self, (flow, direction, _): CallKey) -> bool {
         self.flows.uneven.binary_search(&flow).is_ok()
             && self.turns.insert(flow, direction).is_some_and(|latest| latest != direction)

@@ -16,7 +16,7 @@ pub(crate) struct RecordedOperation {
     pub(crate) at: u32,
     pub(crate) role: MessageRole,
     pub(crate) is_error: bool,
-    /// Texts, by their numbers in `text`.
+    /// Texts, by their numbers among the names of the log, and then of all logs.
     pub(crate) protocol: NameId,
     pub(crate) name: NameId,
     pub(crate) detail: NameId,

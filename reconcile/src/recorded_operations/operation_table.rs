@@ -91,12 +91,12 @@ impl RecordedOperations {
         self.of_logs.iter().cloned().enumerate().filter(|(_, range)| !range.is_empty())
     }
 
-    /// The operation with that index.
+    /// The operation at an index of the table.
     pub(crate) fn get(&self, place: usize) -> Option<&RecordedOperation> {
         self.operations.get(place)
     }
 
-    /// The text of that number.
+    /// The text of a name.
     pub(crate) fn text_of_name(&self, number: NameId) -> &str {
         self.names.name_of(number)
     }

@@ -58,6 +58,7 @@ struct LogOperationsReader {
 }
 
 impl LogOperationsReader {
+    /// Reads the operations of a log, sorted.
     fn read_log(log: &LogFile, pool: &MemoryPool) -> Result<LogOperationsReader, PathError> {
         let mut this = LogOperationsReader {
             operations: SpillableVec::new(pool),

@@ -1,7 +1,7 @@
 //! Uneven flows: connections of a protocol without ids on which some requests or responses are not
 //! recorded, because a snippet was not kept, or has content that the library does not know. There
-//! it is uncertain which bytes belong to which operation, so turns separate messages, as they do
-//! without operations.
+//! it is uncertain which bytes belong to which operation, so turns (all bytes that one side sends
+//! until the other side sends) separate messages, as they do without operations.
 
 use out_of_core::SpillableVec;
 use protocols::MessageRole;

@@ -7,7 +7,8 @@ use crate::indices::HostIndex;
 use crate::resources::own_event::{OwnEvent, OwnEventKind};
 use crate::sentinels::NIL;
 
-/// Facts about threads. Events come sorted by time; times are in nanoseconds on the common clock.
+/// Facts about the threads that read files. Events come sorted by time; times are in nanoseconds on
+/// the common clock.
 #[derive(Debug, Default)]
 pub(crate) struct CachedReads {
     threads: FxHashMap<(HostIndex, i32), ReadingThread>,

@@ -24,9 +24,11 @@ pub(crate) struct HandoffEventRow {
     /// The process, by its index, or [`HandoffEventRow::OF_HOST`] and the host.
     pub(crate) owner: u64,
     pub(crate) object: u64,
-    /// Time by which matching needs the rows sorted.
+    /// Time by which matching needs the rows sorted, in nanoseconds on the common clock.
     at: i64,
+    /// Time when the call was made, on the same clock.
     begin: i64,
+    /// Time when the call returned, on the same clock.
     end: i64,
     amount: u64,
     process: ProcessIndex,
@@ -51,7 +53,7 @@ impl KeyedRecord for HandoffEventRow {
 }
 
 impl HandoffEventRow {
-    /// In `HandoffEventRow::scope`: the object belongs to the host's kernel.
+    /// In `HandoffEventRow::owner`: the object belongs to the host's kernel.
     const OF_HOST: u64 = 1 << 63;
 
     /// Converts the row for matching.
@@ -141,6 +143,7 @@ struct ResourceLogReader<'a> {
 }
 
 impl ResourceLogReader<'_> {
+    /// Converts a record to an event, or to a row for matching hand-offs. `time` converts ticks.
     fn read_entry(
         &mut self,
         entry: &LogEntry,
@@ -244,8 +247,7 @@ impl ResourceLogReader<'_> {
         self.places.get(flow).map(|socket| (self.calls.connection)(socket))
     }
 
-    /// Row of a thread's action at an object; the times are the sort key, the beginning and the
-    /// end.
+    /// Row of a thread's action at an object. `times` are the sort key, the beginning and the end.
     fn make_row(
         &self,
         what: HandoffObject,

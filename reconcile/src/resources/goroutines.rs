@@ -1,6 +1,6 @@
-//! Hand-offs between goroutines: the log records for each which goroutine unblocked or started it.
-//! Nothing need be matched. If the start itself is not in the log, the creator in the goroutine's
-//! own records counts.
+//! Hand-offs between goroutines: the log records which goroutine unblocked or started another, so
+//! that nothing need be matched. If the log does not have the start of a goroutine, the creator in
+//! the goroutine's own records counts.
 
 use clocks::ClockModel;
 use message_trace::PathError;
@@ -17,7 +17,7 @@ use crate::tuning::STARTED_GOROUTINES;
 
 /// The object of hand-offs to goroutines that waited, or that were started at an unknown time.
 const WAITED: i64 = 0;
-/// The object of hand-offs to goroutines that were started at that time.
+/// The object of hand-offs to goroutines with a recorded start.
 const STARTED: i64 = 1;
 
 /// Writes the hand-offs of the process to `rows`. A log that cannot be opened any more

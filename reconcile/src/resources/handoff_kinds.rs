@@ -2,7 +2,7 @@
 
 use socket_log::encode::HandoffObject;
 
-/// The name of the kind with that number.
+/// The name of a kind of objects, by its number.
 pub(crate) fn handoff_name(number: u32) -> &'static str {
     let of = u16::try_from(number).ok().and_then(HandoffObject::from_number);
     of.map_or("", HandoffObject::display_name)
@@ -31,8 +31,8 @@ pub(crate) fn signal_amount(what: HandoffObject, recorded: u32) -> u64 {
     }
 }
 
-/// Whether signals of that kind without a woken thread are reported. Most signals of a futex woke
-/// no thread, and no thread was expected there.
+/// Whether signals that woke no thread are reported for a kind of objects, by its number. Most
+/// signals of a futex wake no thread, and none is expected there.
 pub(crate) fn reports_unreceived(number: u32) -> bool {
     number != HandoffObject::Futex as u32
 }

@@ -20,10 +20,13 @@ use crate::sentinels::NIL;
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct HandoffRow {
+    /// Time of the signal, in nanoseconds on the common clock.
     pub(crate) signalled: i64,
+    /// Time when the wait ended, on the same clock.
     pub(crate) woken: i64,
     pub(crate) object: i64,
     pub(crate) node: NodeId,
+    /// The thread that signalled.
     pub(crate) from: i32,
     /// 0 if the signal woke no thread.
     pub(crate) to: i32,
@@ -174,7 +177,7 @@ impl OutcomeWriter<'_, '_, '_> {
         if let HandoffOutcome::Unreceived(signal) = outcome
             && what == HandoffObject::Condition as u32
         {
-            only.unreceived(signal);
+            only.add_unreceived(signal);
         }
         if self.result.is_ok() {
             self.result = self.write_rows(what, object as i64, outcome);
@@ -199,6 +202,7 @@ impl OutcomeWriter<'_, '_, '_> {
         }
     }
 
+    /// Writes the rows and events of an outcome at an object of the kind `what`.
     fn write_rows(
         &mut self,
         what: u32,

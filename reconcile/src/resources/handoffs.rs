@@ -30,6 +30,7 @@ pub(crate) struct HandoffSignal {
     pub(crate) time: i64,
     /// Time when the call returned.
     pub(crate) end: i64,
+    /// The thread that called.
     pub(crate) by: RecordedThread,
     /// For conditions and futexes, the number of threads that the signal can wake; for others, the
     /// amount that it gives.
@@ -43,6 +44,7 @@ pub(crate) struct HandoffWait {
     pub(crate) begin: i64,
     /// Time when the call returned.
     pub(crate) end: i64,
+    /// The thread that waited.
     pub(crate) of: RecordedThread,
     /// Whether the wait ended for another reason than a signal.
     pub(crate) gave_up: bool,

@@ -11,13 +11,13 @@ pub(crate) struct OnlyWaiter {
     waiter: SoleWaiter,
     waits: usize,
     /// Signals without a waiting thread.
-    unheard: Vec<HandoffSignal>,
+    unreceived: Vec<HandoffSignal>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum SoleWaiter {
     #[default]
-    Nobody,
+    NoThread,
     Only(RecordedThread),
     Several,
 }
@@ -28,30 +28,30 @@ impl OnlyWaiter {
         let HandoffEvent::Wait(wait) = handoff_event else { return };
         self.waits += 1;
         self.waiter = match self.waiter {
-            SoleWaiter::Nobody => SoleWaiter::Only(wait.of),
+            SoleWaiter::NoThread => SoleWaiter::Only(wait.of),
             SoleWaiter::Only(waiter) if waiter == wait.of => return,
             _ => SoleWaiter::Several,
         };
         if self.waiter == SoleWaiter::Several {
-            self.unheard = Vec::new();
+            self.unreceived = Vec::new();
         }
     }
 
     /// Records a signal that woke no thread.
-    pub(crate) fn unreceived(&mut self, signal: HandoffSignal) {
-        if self.waiter != SoleWaiter::Several && self.unheard.len() < MAX_UNRECEIVED_SIGNALS {
-            self.unheard.push(signal);
+    pub(crate) fn add_unreceived(&mut self, signal: HandoffSignal) {
+        if self.waiter != SoleWaiter::Several && self.unreceived.len() < MAX_UNRECEIVED_SIGNALS {
+            self.unreceived.push(signal);
         }
     }
 
-    /// The signals that woke no thread, each with its intended receiver: another thread of the same
-    /// process.
+    /// The signals that woke no thread, each with its intended receiver: the sole waiter, if it is
+    /// another thread of the same process.
     pub(crate) fn assign_unreceived(self) -> impl Iterator<Item = (HandoffSignal, RecordedThread)> {
         let only = match self.waiter {
             SoleWaiter::Only(waiter) if self.waits >= MIN_ONLY_WAITS => Some(waiter),
             _ => None,
         };
-        let signals = self.unheard.into_iter();
+        let signals = self.unreceived.into_iter();
         let with = signals.filter_map(move |signal| only.map(|waiter| (signal, waiter)));
         with.filter(|(signal, waiter)| signal.by.process == waiter.process && signal.by != *waiter)
     }
@@ -72,10 +72,10 @@ mod tests {
     }
 
     /// Intended receivers of signals of thread 7 at these times, given the threads that wait.
-    fn receivers_of_signals(unheard: &[i64], waits: &[i32]) -> Vec<(i64, i32)> {
+    fn receivers_of_signals(unreceived: &[i64], waits: &[i32]) -> Vec<(i64, i32)> {
         let mut only = OnlyWaiter::default();
-        for time in unheard {
-            only.unreceived(signal(*time, 7));
+        for time in unreceived {
+            only.add_unreceived(signal(*time, 7));
         }
         for thread in waits {
             only.add_event(HandoffEvent::Wait(HandoffWait {
@@ -83,7 +83,7 @@ mod tests {
                 ..HandoffWait::default()
             }));
         }
-        only.unreceived(signal(99, 7));
+        only.add_unreceived(signal(99, 7));
         only.assign_unreceived().map(|(signal, waiter)| (signal.time, waiter.thread)).collect()
     }
 
@@ -105,7 +105,7 @@ mod tests {
         for _ in 0..MIN_ONLY_WAITS {
             only.add_event(HandoffEvent::Wait(HandoffWait { of: other, ..HandoffWait::default() }));
         }
-        only.unreceived(signal(1, 7));
+        only.add_unreceived(signal(1, 7));
         assert_eq!(only.assign_unreceived().count(), 0);
     }
 }

@@ -1,5 +1,6 @@
-//! Own event on its way into the table, as a row that sorts in temporary files; and the names of
-//! its kind and attributes.
+//! Own events, of the table `events/sockcap.parquet`: events that sockcap itself derives from logs
+//! with resources and from files of switches. Each is a row that sorts in temporary files, with the
+//! names of its kind and attributes.
 
 use out_of_core::KeyedRecord;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -7,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::indices::HostIndex;
 use crate::sentinels::NIL;
 
-/// An event.
+/// An event of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct OwnEvent {

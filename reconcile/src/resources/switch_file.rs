@@ -22,6 +22,7 @@ struct ThreadInputRow {
     process: u32,
     creator: u32,
     processor: u16,
+    /// A value of the module [`what`].
     what: u16,
 }
 
@@ -47,6 +48,7 @@ mod what {
 }
 
 impl ThreadInputRow {
+    /// The row of an input; `None` for records that are no input.
     fn from_input(time: i64, step: &ThreadInput) -> Option<ThreadInputRow> {
         let mut row = ThreadInputRow {
             time,

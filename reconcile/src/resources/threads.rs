@@ -101,23 +101,24 @@ impl ThreadTracker {
         }
     }
 
+    /// Applies a record of the file, and calls `each` with the resulting events.
     fn apply_switch(&mut self, switch: &ThreadSwitch, each: &mut impl FnMut(ThreadEvent)) {
         let ThreadSwitch { time, processor, thread: id, process, event } = *switch;
-        let mut tell = |process: u32, change: ThreadChange| {
+        let mut emit = |process: u32, change: ThreadChange| {
             each(ThreadEvent { time, thread: id, process, processor, change });
         };
         let (process, state) = match event {
             SwitchEvent::Lost { .. } | SwitchEvent::Mark => return,
             SwitchEvent::Name(name) => {
                 let process = self.all.get(&id).map_or(0, |thread| thread.process);
-                return tell(process, ThreadChange::Name(name));
+                return emit(process, ThreadChange::Name(name));
             }
             SwitchEvent::Exit => {
                 let process = self.all.remove(&id).map_or(process, |thread| thread.process);
-                return tell(process, ThreadChange::Exit);
+                return emit(process, ThreadChange::Exit);
             }
             SwitchEvent::Start { creator } => {
-                tell(process, ThreadChange::Start { creator });
+                emit(process, ThreadChange::Start { creator });
                 (process, TrackedThreadState::Waiting)
             }
             SwitchEvent::Exec => {
@@ -155,7 +156,8 @@ impl ThreadTracker {
         self.all.insert(id, thread);
     }
 
-    /// A thread that enters the state that it is in already has left it meanwhile.
+    /// Reports a thread that is about to enter `state` as unknown since its last change if it is in
+    /// this state already: the record of its leaving the state is missing.
     fn check_state(
         &mut self,
         id: u32,
@@ -173,11 +175,11 @@ impl ThreadTracker {
         let ThreadSwitch { time, processor, thread: id, process, .. } = *switch;
         let mut ended: Vec<u32> = Vec::new();
         self.all.retain(|other, thread| {
-            let is_left = *other == id || thread.process != process;
-            if !is_left {
+            let remains = *other == id || thread.process != process;
+            if !remains {
                 ended.push(*other);
             }
-            is_left
+            remains
         });
         ended.sort_unstable();
         for thread in ended {
@@ -193,6 +195,7 @@ impl ThreadTracker {
 }
 
 impl TrackedThread {
+    /// Marks the thread as unknown from `time` on, unless it is already.
     fn emit_unknown(&mut self, id: u32, time: i64, each: &mut impl FnMut(ThreadEvent)) {
         if self.state == TrackedThreadState::Unknown {
             return;

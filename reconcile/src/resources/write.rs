@@ -92,6 +92,7 @@ pub(crate) fn write_events(
 struct EventTexts([Option<(NameId, String)>; 3]);
 
 impl EventTexts {
+    /// Sets the text attributes of an event of this kind.
     fn fill_texts(
         &mut self,
         kind: OwnEventKind,

@@ -12,6 +12,7 @@ use crate::rows::operation_start::OperationStart;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct MessageSpan {
+    /// See [`place_of_call`].
     pub(crate) place: u64,
     /// Times of the calls with the message's first and last byte, in nanoseconds on the host's
     /// clock.
@@ -25,6 +26,7 @@ pub(crate) struct MessageSpan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct LoggedWord {
+    /// See [`place_of_call`].
     pub(crate) place: u64,
     /// Time of the call.
     pub(crate) time: i64,
@@ -58,7 +60,7 @@ fn is_of_datagram(place: u64) -> bool {
     place & OperationStart::OF_PROCESS != 0
 }
 
-/// The end at which the calls of a place were made: whether that is the receiver's.
+/// Whether the calls of a place were made at the receiver's end.
 pub(crate) fn is_received(place: u64) -> bool {
     place & RECEIVED != 0
 }

@@ -41,6 +41,7 @@ const OPENS: u32 = 1 << 30;
 /// In [`MessageRow::parts_and_flags`]: an operation begins with the message, according to the
 /// sender's log and to the receiver's.
 const BEGINS: [u32; 2] = [1 << 29, 1 << 28];
+/// In [`MessageRow::parts_and_flags`]: the bits of the number of messages.
 const PARTS: u32 = (1 << 28) - 1;
 
 /// Data that the messages between two ends share.
@@ -63,7 +64,7 @@ pub(crate) struct SlotEnd {
 pub(crate) type RowKey = (i64, u64);
 
 impl MessageRow {
-    /// Row of a message of `slot` in that direction.
+    /// Row of a message of `slot`. `direction` is 0 from the slot's first end, 1 from the second.
     pub(crate) fn from_message(message: &FlowMessage, slot: u32, direction: usize) -> MessageRow {
         let times = |seen: Option<CallSpan>| {
             seen.map_or([OptionalTime::NONE; 2], |seen| {
@@ -127,7 +128,8 @@ impl MessageRow {
         Some(MessageSpan { place, first, last, number })
     }
 
-    /// Row of a message of `slot` in that direction between the slot's nodes, without bytes.
+    /// Row of a message of `slot` between the slot's nodes, without bytes. `direction` is 0 from
+    /// the slot's first end, 1 from the second.
     pub(crate) fn between_times(
         times: [OptionalTime; 4],
         slot: u32,
@@ -171,7 +173,7 @@ impl MessageRow {
         }
     }
 
-    /// `send_ts` or `recv_ts` (side 0 or 1).
+    /// Converts a time at the sender (side 0) or the receiver (side 1) to the common clock.
     fn common_time(&self, side: usize, time: OptionalTime, common: &CommonClock) -> Option<i64> {
         Some(common.time_of_node(self.nodes[side].get(), time.get()?))
     }
@@ -183,12 +185,12 @@ impl MessageRow {
         (time, (slot.flow.number() as u64) << 1 | u64::from(self.parts_and_flags & BACKWARD != 0))
     }
 
-    /// Converts the row to a message. `slot` is the row's slot, and `connecting` the setup of its
+    /// Converts the row to a message. `slot` is the row's slot, and `setup` the setup of its
     /// connection, if known.
     pub(crate) fn to_message(
         &self,
         slot: &MessageSlot,
-        connecting: Option<&ConnectionSetup>,
+        setup: Option<&ConnectionSetup>,
         common: &CommonClock,
     ) -> Message {
         let backward = self.parts_and_flags & BACKWARD != 0;
@@ -204,22 +206,21 @@ impl MessageRow {
             .with_send_times([own(0), own(1), self.common_time(0, self.times[0], common)])
             .with_recv_times([own(2), own(3), self.common_time(1, self.times[3], common)])
             .with_payload(self.bytes, (self.parts_and_flags & PARTS) as i32);
-        let connect =
-            connecting.and_then(|connecting| self.connection_setup(connecting, slot, common));
+        let connect = setup.and_then(|setup| self.connection_setup(setup, slot, common));
         Message { connect, ..message }
     }
 
     /// The setup of the connection if this is its first message.
     fn connection_setup(
         &self,
-        connecting: &ConnectionSetup,
+        setup: &ConnectionSetup,
         slot: &MessageSlot,
         common: &CommonClock,
     ) -> Option<ConnectSpan> {
         let sent = self.times[0].get().filter(|_| self.is_opening())?;
         let own = self.common_time(0, self.times[0], common)?.saturating_sub(sent);
         let accepting = Some(slot.ends[1].node);
-        connecting.setup_of_message(sent, |accepted| {
+        setup.setup_of_message(sent, |accepted| {
             common.time_of_node(accepting, accepted).saturating_sub(own)
         })
     }
@@ -233,6 +234,7 @@ pub(crate) struct CommonClock<'a> {
 }
 
 impl CommonClock<'_> {
+    /// Converts a time of a node's clock to the common clock.
     fn time_of_node(&self, node: Option<NodeId>, time: i64) -> i64 {
         match node.and_then(|node| self.hosts.get(node.index())?.get()) {
             Some(host) => self.clocks.common_time(host.index(), time),

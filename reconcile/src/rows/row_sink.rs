@@ -14,13 +14,16 @@ pub(crate) struct RowSink<'s, 'a> {
     partition: usize,
     buffer: Vec<MessageRow>,
     blocks: u64,
+    /// Summary of the rows so far.
     taken: StoredRows,
 }
 
 /// Summary of a partition's rows in the store.
 #[derive(Debug, Default)]
 pub(crate) struct StoredRows {
+    /// Number of rows.
     pub(crate) count: u64,
+    /// Some of the rows, from which the boundaries in time are chosen.
     pub(crate) sample: Vec<MessageRow>,
 }
 

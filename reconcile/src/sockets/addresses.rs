@@ -14,6 +14,7 @@ use crate::sockets::socket::KernelSocket;
 pub(crate) struct MachineAddresses(FxHashMap<IpAddr, Vec<MachineIndex>>);
 
 impl MachineAddresses {
+    /// Collects the addresses to which sockets of each machine are bound.
     pub(crate) fn from_sockets(
         names: &SocketNameInterner,
         sockets: &SpillableVec<KernelSocket>,

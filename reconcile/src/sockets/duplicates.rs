@@ -16,33 +16,33 @@ use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 use crate::tuning::DUPLICATE_SLACK_NS;
 
-/// Finds the sockets that another source saw more of.
+/// Finds the sockets that a more informative source saw as well.
 pub(crate) fn find_duplicates(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
     addresses: &MachineAddresses,
 ) -> Result<Vec<SocketIndex>, PathError> {
-    let mut second: Vec<SocketIndex> = Vec::new();
+    let mut duplicates: Vec<SocketIndex> = Vec::new();
     if sockets.iter().all(|socket| socket.source == source::LIBRARY) {
-        return Ok(second);
+        return Ok(duplicates);
     }
-    find_duplicate_streams(capture, sockets, &mut second)?;
-    find_duplicate_datagrams(capture, sockets, addresses, &mut second);
-    find_duplicate_unix(capture, sockets, &mut second);
-    second.sort_unstable();
-    Ok(second)
+    find_duplicate_streams(capture, sockets, &mut duplicates)?;
+    find_duplicate_datagrams(capture, sockets, addresses, &mut duplicates);
+    find_duplicate_unix(capture, sockets, &mut duplicates);
+    duplicates.sort_unstable();
+    Ok(duplicates)
 }
 
 /// The names of an end, and its machine if they are local to it.
 type EndNames = (SocketNameId, SocketNameId, OptionalIndex<MachineIndex>);
 
 /// Finds duplicate streams: they have equal names and existed at the same time. Times of different
-/// hosts are not comparable: there, as many connections with these names as the other source has
-/// are treated as duplicates.
+/// hosts are not comparable: there, if a source has as many connections with these names as the
+/// more informative sources have, all its connections are treated as duplicates.
 fn find_duplicate_streams(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
-    second: &mut Vec<SocketIndex>,
+    duplicates: &mut Vec<SocketIndex>,
 ) -> Result<(), PathError> {
     let names = &capture.names;
     let mut ends: SpillableVec<(EndNames, u32, i64, SocketIndex)> =
@@ -60,38 +60,40 @@ fn find_duplicate_streams(
         let end = ends.end_where(next, |end| end.0 == key);
         let group = ends.slice(next..end);
         next = end;
+        // The sources are numbered from the most informative one.
         let mut kept: Vec<SocketIndex> = Vec::new();
         for of_source in group.chunk_by(|one, next| one.1 == next.1) {
             let of_source: Vec<SocketIndex> = of_source.iter().map(|end| end.3).collect();
             let socket = |place: SocketIndex| &sockets[place.index()];
-            let many = kept.len() == of_source.len();
-            let known = |place: &SocketIndex| {
+            let as_many = kept.len() == of_source.len();
+            let is_duplicate = |place: &SocketIndex| {
                 kept.iter().any(|other| match socket(*place).host == socket(*other).host {
                     true => overlap_in_time(socket(*place), socket(*other)),
-                    false => many || overlap_in_time(socket(*place), socket(*other)),
+                    false => as_many || overlap_in_time(socket(*place), socket(*other)),
                 })
             };
-            let (twice, new): (Vec<SocketIndex>, Vec<SocketIndex>) =
-                of_source.iter().partition(|place| known(place));
-            second.extend(twice);
+            let (again, new): (Vec<SocketIndex>, Vec<SocketIndex>) =
+                of_source.iter().partition(|place| is_duplicate(place));
+            duplicates.extend(again);
             kept.extend(new);
         }
     }
     Ok(())
 }
 
+/// Whether two sockets existed at the same time, up to [`DUPLICATE_SLACK_NS`].
 fn overlap_in_time(one: &KernelSocket, other: &KernelSocket) -> bool {
-    one.opened <= other.closed.saturating_add(DUPLICATE_SLACK_NS)
-        && other.opened <= one.closed.saturating_add(DUPLICATE_SLACK_NS)
+    other.is_open_at(one.opened, DUPLICATE_SLACK_NS)
+        && one.is_open_at(other.opened, DUPLICATE_SLACK_NS)
 }
 
-/// Finds duplicate datagram sockets: one is bound to the other's address, or to all addresses of
-/// its machine.
+/// Finds duplicate datagram sockets: a more informative source saw a socket that is bound to the
+/// same address, or to the same port of all addresses of the machine.
 fn find_duplicate_datagrams(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
     addresses: &MachineAddresses,
-    second: &mut Vec<SocketIndex>,
+    duplicates: &mut Vec<SocketIndex>,
 ) {
     let address = |socket: &KernelSocket| {
         capture.names.inet_address(socket.local).filter(|own| own.port() != 0)
@@ -110,7 +112,7 @@ fn find_duplicate_datagrams(
         let Some(own) = address(socket).filter(|_| socket.source != source::LIBRARY) else {
             continue;
         };
-        let known = by_port.get(&own.port()).is_some_and(|all| {
+        let is_duplicate = by_port.get(&own.port()).is_some_and(|all| {
             all.iter().any(|(address, other)| {
                 let other = &sockets[other.index()];
                 let same_place = *address == own
@@ -121,8 +123,8 @@ fn find_duplicate_datagrams(
                 other.source < socket.source && same_place && same_machine && same_time
             })
         });
-        if known {
-            second.push(place);
+        if is_duplicate {
+            duplicates.push(place);
         }
     }
 }
@@ -132,7 +134,7 @@ fn find_duplicate_datagrams(
 fn find_duplicate_unix(
     capture: &Capture,
     sockets: &SpillableVec<KernelSocket>,
-    second: &mut Vec<SocketIndex>,
+    duplicates: &mut Vec<SocketIndex>,
 ) {
     let mut recorded: FxHashMap<(HostIndex, u32), Vec<(i64, i64)>> = FxHashMap::default();
     for process in capture.processes.iter().filter(|process| process.source == source::LIBRARY) {
@@ -149,7 +151,7 @@ fn find_duplicate_unix(
     };
     for (place, socket) in SocketIndex::indices().zip(sockets.iter()) {
         let overlaps = |(start, end): &(i64, i64)| {
-            *start <= socket.closed.saturating_add(DUPLICATE_SLACK_NS)
+            socket.is_open_at(*start, DUPLICATE_SLACK_NS)
                 && socket.opened <= end.saturating_add(DUPLICATE_SLACK_NS)
         };
         let spans = recorded.get(&(socket.host, socket.pid));
@@ -157,7 +159,7 @@ fn find_duplicate_unix(
             && is_unix(socket.protocol)
             && spans.is_some_and(|spans| spans.iter().any(overlaps))
         {
-            second.push(place);
+            duplicates.push(place);
         }
     }
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use socket_log::encode::FlowRole;
 
 use crate::indices::{
-    HostIndex, LogFlowIndex, MachineIndex, OptionalIndex, ProcessIndex, SocketIndex,
+    HostIndex, KernelIndex, LogFlowIndex, MachineIndex, OptionalIndex, ProcessIndex, SocketIndex,
 };
 use crate::logs::capture::Capture;
 use crate::logs::flow::{FlowKind, FlowNaming, LogFlow};
@@ -109,6 +109,7 @@ struct FlowGroups {
 }
 
 impl FlowGroups {
+    /// Groups flows by the kernel's number of their sockets.
     fn group_flows(
         capture: &Capture,
         flows: &SpillableVec<LogFlow>,
@@ -116,9 +117,9 @@ impl FlowGroups {
     ) -> Result<FlowGroups, PathError> {
         let pool = &capture.pool;
         let mut first = SpillableVec::new(pool);
-        // The kernel's number is valid for that kernel only, and another source may have taken the
-        // socket's id from elsewhere.
-        let mut places_of_ids: FxHashMap<(u32, HostIndex, u32), u32> = FxHashMap::default();
+        // A cookie, the kernel's number of a socket, is unique within that kernel only, and another
+        // source may number sockets in another way.
+        let mut places_of_ids: FxHashMap<(KernelIndex, HostIndex, u32), u32> = FxHashMap::default();
         let mut by_cookie: SpillableVec<FlowGroupRow> = SpillableVec::new(pool);
         for (place, flow) in LogFlowIndex::indices().zip(flows.iter()) {
             let protocol = flow.kind.map(FlowKind::protocol);
@@ -188,8 +189,8 @@ impl FlowGroups {
 /// it matters; and the flow's index.
 type FlowGroupRow = (u64, u32, OptionalIndex<MachineIndex>, LogFlowIndex);
 
-/// Whether each scope counts per network namespace, because the same number was given on several
-/// machines: older kernels count so. With other kernels, a socket that seems to be on several
+/// Whether the kernel of each scope numbers its sockets per network namespace, as older kernels do:
+/// it gave one number on several machines. With other kernels, a socket that seems to be on several
 /// machines was passed from one to the other, as a process without the number of its socket's
 /// namespace is assumed to have the socket from its own namespace.
 fn counted_apart(
@@ -214,6 +215,7 @@ fn counted_apart(
     apart
 }
 
+/// Builds the socket of a group of flows from these `members` and their `names`.
 fn build_socket(
     capture: &Capture,
     flows: &SpillableVec<LogFlow>,
@@ -228,12 +230,12 @@ fn build_socket(
     let opened = of_group().map(|flow| flow.opened).min().unwrap_or(0);
     let closing =
         |flow: &LogFlow| flow.closed_at().or(capture.processes[flow.process.index()].ended);
-    let closed = of_group().map(|flow| closing(flow).unwrap_or(i64::MAX)).max().unwrap_or(i64::MAX);
+    let closed = of_group().map(closing).reduce(|one, other| Some(one?.max(other?))).flatten();
     let had = |flow: &LogFlow| (flow.opened, flow.process, flow.number);
     let (mut maker, mut number) =
         of_group().map(had).min().map(|(_, process, number)| (process, number)).unwrap_or_default();
     let holder = of_group().map(had).max().map(|(_, process, _)| process).unwrap_or_default();
-    let users = of_group().filter(|flow| flow.last_call != i64::MIN);
+    let users = of_group().filter(|flow| flow.last_call.is_some());
     let user = users.map(|flow| (flow.last_call, flow.process)).max();
     let of_maker = &capture.processes[maker.index()];
     // A process that has it from another one may be on another machine.
@@ -259,10 +261,10 @@ fn build_socket(
         connected: PackedConnectReturn::UNKNOWN,
         maker,
         maker_tid: 0,
-        closed,
+        closed: closed.into(),
         owner: user.map_or(holder, |(_, process)| process),
         pair: pair.into(),
-        first_sent: of_group().map(|flow| flow.first_sent).min().unwrap_or(i64::MAX),
+        first_sent: of_group().filter_map(|flow| flow.first_sent.get()).min().into(),
         totals: [0, 1]
             .map(|way| of_group().fold(0, |sum: u64, flow| sum.saturating_add(flow.totals[way]))),
         transfers: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.transfers)),
@@ -309,7 +311,7 @@ fn build_socket(
 /// Return of the call to `connect` in `naming`, if it is one.
 fn connect_return(naming: &FlowNaming) -> PackedConnectReturn {
     PackedConnectReturn::from(match naming.role {
-        FlowRole::Connect if naming.called == i64::MIN => ConnectReturn::Unknown,
+        FlowRole::Connect if !naming.called.is_some() => ConnectReturn::Unknown,
         FlowRole::Connect if naming.under_way => ConnectReturn::UnderWay,
         FlowRole::Connect => ConnectReturn::At(naming.time),
         _ => ConnectReturn::Unknown,
@@ -319,9 +321,9 @@ fn connect_return(naming: &FlowNaming) -> PackedConnectReturn {
 /// Time of the call in `naming`, if it is one to `connect`, for a socket `opened` then. A log
 /// without that time recorded the names after the call; a socket is mostly opened right before it.
 fn connect_call_time(naming: &FlowNaming, opened: i64) -> i64 {
-    match naming.role {
-        FlowRole::Connect if naming.called != i64::MIN => naming.called,
-        FlowRole::Connect if naming.time.saturating_sub(opened) <= OPENED_TO_CONNECT_NS => {
+    match (naming.role, naming.called.get()) {
+        (FlowRole::Connect, Some(called)) => called,
+        (FlowRole::Connect, None) if naming.time.saturating_sub(opened) <= OPENED_TO_CONNECT_NS => {
             opened.min(naming.time)
         }
         _ => naming.time,

@@ -26,7 +26,9 @@ pub(crate) struct DatagramRouting<'a> {
 /// Destination of a datagram, which both sides know: a port, a path or the end of a pair.
 type DatagramDestination = u64;
 
+/// In a [`DatagramDestination`]: the destination is a path.
 const PATH: u64 = 1 << 62;
+/// In a [`DatagramDestination`]: the destination is an end of a pair.
 const PAIR: u64 = 2 << 62;
 
 impl DatagramRouting<'_> {
@@ -67,7 +69,8 @@ impl DatagramRouting<'_> {
         Some(u64::from(port)).filter(|port| *port != 0)
     }
 
-    /// The destination of `datagram` and, `with_source`, its source port, as both sides know them.
+    /// The destination of `datagram` and, `with_source`, its source port, as both sides know them;
+    /// `None` if this side does not know them.
     pub(crate) fn routing_place(&self, datagram: &DatagramCall, with_source: bool) -> Option<u64> {
         let source = if with_source { self.source_port(datagram)? } else { 0 };
         Some(self.destination_of(datagram)? | source << 16)

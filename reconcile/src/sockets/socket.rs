@@ -10,9 +10,12 @@ use rustc_hash::FxHashMap;
 use socket_log::encode::FlowRole;
 use socket_log::layout::source;
 
-use crate::indices::{HostIndex, MachineIndex, OptionalIndex, ProcessIndex, SocketIndex};
+use crate::indices::{
+    HostIndex, KernelIndex, MachineIndex, OptionalIndex, ProcessIndex, SocketIndex,
+};
 use crate::logs::capture::LogFile;
 use crate::logs::flow_numbers::FlowPlaces;
+use crate::optional_time::OptionalTime;
 use crate::socket_names::SocketNameId;
 use crate::sockets::connect_return::PackedConnectReturn;
 use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
@@ -21,7 +24,7 @@ use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelSocket {
     pub(crate) host: HostIndex,
-    pub(crate) kernel: u32,
+    pub(crate) kernel: KernelIndex,
     pub(crate) machine: MachineIndex,
     /// Source of the socket's calls, one of `source`.
     pub(crate) source: u32,
@@ -46,15 +49,15 @@ pub(crate) struct KernelSocket {
     /// The process that connected or accepted the socket, and its thread.
     pub(crate) maker: ProcessIndex,
     pub(crate) maker_tid: i32,
-    /// Time when the last process had closed the socket; `i64::MAX` if not seen.
-    pub(crate) closed: i64,
+    /// Time when the last process had closed the socket, if seen.
+    pub(crate) closed: OptionalTime,
     /// The process that owns the socket unless a call shows another: the last to use it, or else to
     /// have it.
     pub(crate) owner: ProcessIndex,
     /// The socket at the other end of a `socketpair`, or of a unix socket that was found in use.
     pub(crate) pair: OptionalIndex<SocketIndex>,
-    /// Time of the first send on a stream; `i64::MAX` if there was none.
-    pub(crate) first_sent: i64,
+    /// Time of the first send on a stream.
+    pub(crate) first_sent: OptionalTime,
     /// Bytes of a stream sent and received.
     pub(crate) totals: [u64; 2],
     /// Calls that moved bytes of a stream.
@@ -71,6 +74,11 @@ pub(crate) struct KernelSocket {
 }
 
 impl KernelSocket {
+    /// Whether a process still had the socket at `time`, less `slack` nanoseconds.
+    pub(crate) fn is_open_at(&self, time: i64, slack: i64) -> bool {
+        self.closed.get().is_none_or(|closed| time <= closed.saturating_add(slack))
+    }
+
     /// How far apart, in nanoseconds, the processes of the two sockets may have read one moment of
     /// their common clock; `None` if they have no common clock, so that their times are not
     /// comparable.

@@ -6,7 +6,8 @@
 //! that the look determines how far apart in the stream the two ends' recordings began. Calls in
 //! progress at that moment make it a range; all looks together, and the rule that nothing is
 //! received before it was sent, mostly leave a single number. If the looks leave several numbers,
-//! or contradict each other, it is unknown which calls belong together.
+//! or contradict each other, it is unknown which calls belong together. An end may be recorded in
+//! several periods, which are called epochs ([`super::epochs`]).
 //!
 //! The result is counts like those that the kernel has for TCP, from an arbitrary origin, for
 //! [`CountedStreams`](super::counted_streams::CountedStreams).
@@ -67,9 +68,10 @@ impl<'a, W: CallStreams> AlignedStreams<'a, W> {
     }
 }
 
-/// Begins of the epochs of both call streams of a direction, counted from an arbitrary byte, or
-/// from the first byte if the recording of an end has it. `bytes` are the bytes of each epoch.
-/// `None` if the places are uncertain.
+/// Positions at which the epochs of both call streams of a direction begin, counted from an
+/// arbitrary byte, or from the first byte if the recording of an end has it. `bytes` are the bytes
+/// of each epoch; `found` states whether the sender and the receiver were found in use. `None` if
+/// the positions are uncertain.
 fn place_epochs(
     cells: &[EpochOverlap],
     bytes: [Vec<i64>; 2],
@@ -78,7 +80,7 @@ fn place_epochs(
     let mut places = EpochPlaces::new(bytes, found);
     for cell in cells {
         match cell.apart() {
-            Some(apart) => places.put(cell.epochs, apart)?,
+            Some(apart) => places.place_pair(cell.epochs, apart)?,
             None if cell.is_impossible() || cell.moved == [true; 2] => return None,
             None => {}
         }
@@ -86,57 +88,59 @@ fn place_epochs(
     places.finish()
 }
 
-/// Places of epochs, the sender's and the receiver's.
+/// Positions of epochs in the stream, the sender's and the receiver's, in bytes.
 struct EpochPlaces {
+    /// Number of bytes of each epoch.
     bytes: [Vec<i64>; 2],
+    /// Position at which each epoch begins; `None` if it has none yet.
     begins: [Vec<Option<i64>>; 2],
     /// End of the last placed epoch, of each side.
     ends: [i64; 2],
 }
 
 impl EpochPlaces {
-    /// Only epochs that were seen from the first byte on have a place.
+    /// Places only the first epoch of an end that was recorded from its first byte on.
     fn new(bytes: [Vec<i64>; 2], found: [bool; 2]) -> EpochPlaces {
         let begins = [0, 1].map(|side: usize| vec![None; bytes[side].len()]);
         let mut this = EpochPlaces { bytes, begins, ends: [-1; 2] };
-        (0..2).filter(|side| !found[*side]).for_each(|side| this.put_at(side, 0, 0));
+        (0..2).filter(|side| !found[*side]).for_each(|side| this.place_at(side, 0, 0));
         this
     }
 
-    /// Places an epoch, which is the last of its side.
-    fn put_at(&mut self, side: usize, epoch: usize, begin: i64) {
+    /// Places an epoch at `begin`, after all placed epochs of its side.
+    fn place_at(&mut self, side: usize, epoch: usize, begin: i64) {
         if let Some(place) = self.begins[side].get_mut(epoch) {
             *place = Some(begin);
             self.ends[side] = begin + self.bytes[side][epoch];
         }
     }
 
-    /// A place past all others, with a gap of one byte: an epoch without a counterpart must not be
-    /// adjacent to anything at the other end.
-    fn free(&self) -> i64 {
+    /// A position after all placed epochs, with a gap of one byte: an epoch without a counterpart
+    /// must not be adjacent to anything at the other end.
+    fn free_position(&self) -> i64 {
         self.ends[0].max(self.ends[1]) + 1
     }
 
     /// Places the epochs before `epoch` that have no place, because no look covered them.
-    fn put_before(&mut self, side: usize, epoch: usize) {
+    fn place_uncovered(&mut self, side: usize, epoch: usize) {
         for before in 0..epoch.min(self.begins[side].len()) {
             if self.begins[side][before].is_none() {
-                let begin = self.free();
-                self.put_at(side, before, begin);
+                let begin = self.free_position();
+                self.place_at(side, before, begin);
             }
         }
     }
 
-    /// Places two epochs; the receiver's begins `apart` bytes later. `None` if that contradicts
-    /// known places.
-    fn put(&mut self, epochs: [usize; 2], apart: i64) -> Option<()> {
-        (0..2).for_each(|side| self.put_before(side, epochs[side]));
+    /// Places an epoch of the sender and one of the receiver, which begins `apart` bytes later.
+    /// `None` if that contradicts known positions.
+    fn place_pair(&mut self, epochs: [usize; 2], apart: i64) -> Option<()> {
+        (0..2).for_each(|side| self.place_uncovered(side, epochs[side]));
         let known = [0, 1].map(|side| self.begins[side].get(epochs[side]).copied().flatten());
         let begins = match known {
             [Some(sent), _] => [sent, sent + apart],
             [None, Some(received)] => [received - apart, received],
             [None, None] => {
-                let sent = self.free() + 0.max(-apart);
+                let sent = self.free_position() + 0.max(-apart);
                 [sent, sent + apart]
             }
         };
@@ -144,7 +148,7 @@ impl EpochPlaces {
             match known[side] {
                 Some(known) if known == begins[side] => {}
                 None if begins[side] >= self.ends[side].max(0) => {
-                    self.put_at(side, epochs[side], begins[side]);
+                    self.place_at(side, epochs[side], begins[side]);
                 }
                 _ => return None,
             }
@@ -153,7 +157,7 @@ impl EpochPlaces {
     }
 
     fn finish(mut self) -> Option<[Vec<u64>; 2]> {
-        (0..2).for_each(|side| self.put_before(side, usize::MAX));
+        (0..2).for_each(|side| self.place_uncovered(side, usize::MAX));
         let [sent, received] = self.begins.map(|of_side| {
             let begins = of_side.into_iter().map(|begin| u64::try_from(begin?).ok());
             begins.collect::<Option<Vec<u64>>>()

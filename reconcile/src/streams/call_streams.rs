@@ -26,7 +26,7 @@ pub(crate) trait CallStreams {
     /// Summary of a call stream.
     fn tally(&self, stream: usize) -> CallTally;
 
-    /// Whether all calls could be read.
+    /// Fails if some calls could not be read.
     fn check(&self) -> Result<(), PathError>;
 }
 
@@ -44,7 +44,7 @@ impl ConnectionLookup<'_> {
         self.connection_of.get(call.socket_index().index())?.get()
     }
 
-    /// The call stream of a call of that connection.
+    /// The number of the call stream, of the four of `connection`, to which a call belongs.
     fn stream_of_call(&self, connection: ConnectionIndex, call: &StreamCall) -> usize {
         let is_end =
             |connection: &Connection| connection.accepting.get() == Some(call.socket_index());
@@ -110,6 +110,7 @@ impl PartitionStreams {
         this
     }
 
+    /// The range of the calls of a call stream, by its number among those of all connections.
     fn call_range(&self, stream: usize) -> Range<usize> {
         let begin =
             stream.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
@@ -117,7 +118,7 @@ impl PartitionStreams {
         begin as usize..end as usize
     }
 
-    /// The calls of one connection.
+    /// The calls of one connection, by its index in the range.
     pub(crate) fn of_connection(&self, local: usize) -> InMemoryStreams<'_> {
         InMemoryStreams(
             [0, 1, 2, 3]
@@ -170,7 +171,7 @@ impl<'a> StreamSorter<'a> {
         StreamSorter { sorters: [0, 1, 2, 3].map(sorter), tallies: [CallTally::default(); 4] }
     }
 
-    /// Adds a call of that connection.
+    /// Adds a call of `connection`.
     pub(crate) fn push(
         &mut self,
         owners: ConnectionLookup,

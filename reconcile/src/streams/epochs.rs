@@ -1,5 +1,5 @@
-//! Epochs of a unix stream's end: periods that each begin with a further recording of the end and
-//! in which its calls are known. Calls before and in between are unknown.
+//! Epochs of a unix stream's end: periods in which its calls are known. Each begins when one more
+//! process that uses the end is first recorded. Calls before and in between are unknown.
 
 use rustc_hash::FxHashMap;
 
@@ -24,15 +24,17 @@ pub(crate) struct Epoch {
 pub(crate) struct Epochs {
     pub(crate) sending: Vec<Epoch>,
     pub(crate) receiving: Vec<Epoch>,
+    /// Whether the end was found in use, so that its first calls are unknown.
     pub(crate) is_found: bool,
 }
 
-/// Times of a process at the end.
+/// Times of the calls of one process at the end.
 #[derive(Clone, Copy)]
-struct Member {
+struct EndProcessTimes {
     /// Time of the process's first send, and the first time from which on all of its receives are
     /// known, in nanoseconds.
     first: [i64; 2],
+    /// Times of its latest send and of its latest receive.
     last: [i64; 2],
 }
 
@@ -44,15 +46,15 @@ impl Epochs {
         receives: impl Iterator<Item = StreamTransfer>,
         is_found: bool,
     ) -> Option<Epochs> {
-        let mut members: FxHashMap<ProcessIndex, Member> = FxHashMap::default();
+        let mut members: FxHashMap<ProcessIndex, EndProcessTimes> = FxHashMap::default();
         let calls = sends.map(|call| (0, call)).chain(receives.map(|call| (1, call)));
         for (stream, call) in calls {
             if call.is_forgotten() || call.is_count() {
                 return None;
             }
-            let nothing = Member { first: [i64::MAX; 2], last: [i64::MIN; 2] };
+            let nothing = EndProcessTimes { first: [i64::MAX; 2], last: [i64::MIN; 2] };
             let member = members.entry(call.process()).or_insert(nothing);
-            // The other end of a call is computed, and may be inexact.
+            // The time of an edge, the other end in time of a call, is computed and may be inexact.
             if call.is_edge() {
                 continue;
             }

@@ -4,7 +4,7 @@
 //! A stream has no boundaries between messages, but it keeps every byte in order: the n-th byte
 //! sent is the n-th byte received. So a send's message was received by the calls that got its first
 //! and its last byte, however the bytes were cut on the way. This is a pure function of the two
-//! sides' calls in order: the step by key of reconciliation for streams.
+//! sides' calls in order; it is for streams what matching by content is for datagrams.
 //!
 //! Bytes with overwritten records have entries among the calls, so that the bytes after them keep
 //! their positions.
@@ -23,8 +23,9 @@ pub(crate) struct StreamFragments<S, R> {
     receives: R,
     /// Whether it is known which calls belong together; if not, each call is a message of its own.
     placed: bool,
-    /// The receive that is being matched, and the number of its remaining bytes.
+    /// The receive that is being matched.
     receive: Option<StreamTransfer>,
+    /// Number of remaining bytes of `receive`.
     left: u64,
     /// Remainder of a send that an operation divides.
     rest: Option<StreamTransfer>,

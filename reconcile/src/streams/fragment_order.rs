@@ -1,4 +1,5 @@
-//! Fragments of both directions of a connection in the order in which one end saw them.
+//! Fragments of both directions of a connection in the order in which one end saw them. They go
+//! there, from the connecting to the accepting end, or back.
 
 use std::iter::Peekable;
 
@@ -20,8 +21,8 @@ impl<A: Iterator<Item = FlowMessage>, B: Iterator<Item = FlowMessage>> OrderedFr
     }
 }
 
-/// Time when end number `end` saw a fragment of that direction: when it began to send it, or had
-/// all of it.
+/// Time when end number `end` saw a fragment: when it began to send the fragment, or had received
+/// all of it. `direction` is 0 there, 1 back.
 fn time_at_end(direction: usize, part: &FlowMessage, end: usize) -> Option<i64> {
     match direction == end {
         true => part.sent.map(|seen| seen.first),

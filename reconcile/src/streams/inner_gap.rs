@@ -1,7 +1,7 @@
 //! Inner gap: the longest pause within a connection's messages, learned from the connection.
 //!
-//! Two parts that one side sends without a turn of the other may be one message with a pause in it,
-//! or the end of one call and the beginning of the next: if both sides send requests on one
+//! Two parts that one side sends while the other sends nothing may be one message with a pause in
+//! it, or the end of one call and the beginning of the next: if both sides send requests on one
 //! connection, an answer is followed by a request of the same side. A fixed time cannot distinguish
 //! them. The calls can: between two pauses that separate calls there are as many messages in one
 //! direction as in the other, however many calls there are. Pieces of one message break that. So
@@ -54,22 +54,26 @@ fn pause_between(last: &FlowMessage, next: &FlowMessage) -> i64 {
 /// Bursts: the fragments between pauses that are longer than a limit.
 #[derive(Clone, Copy, Debug)]
 struct FragmentBursts {
+    /// The limit, in nanoseconds.
     gap: i64,
     /// Messages of the current burst, there and back.
     messages: [u64; 2],
-    /// Number of bursts, of even ones, and of those with several calls.
+    /// Number of bursts.
     all: u64,
+    /// Number of bursts with as many messages there as back.
     even: u64,
+    /// Number of even bursts with several messages there and back.
     long: u64,
 }
 
 impl FragmentBursts {
+    /// Bursts between pauses that are longer than `gap` nanoseconds.
     fn longer_than(gap: i64) -> FragmentBursts {
         FragmentBursts { gap, messages: [0; 2], all: 0, even: 0, long: 0 }
     }
 
-    /// Adds a fragment after a `pause`, unless the other side had its turn. A pause longer than
-    /// `most` separates messages anyway, and is no evidence.
+    /// Adds a fragment after a `pause`, which is `None` if the other side has sent something in
+    /// between. A pause longer than `most` separates messages anyway, and is no evidence.
     fn add(&mut self, direction: usize, pause: Option<i64>, most: i64) {
         match pause {
             Some(pause) if pause <= self.gap => return,
@@ -80,6 +84,7 @@ impl FragmentBursts {
         self.messages[direction] += 1;
     }
 
+    /// Counts the current burst, and begins the next one.
     fn end_burst(&mut self) {
         let [there, back] = std::mem::take(&mut self.messages);
         self.all += 1;
@@ -87,7 +92,8 @@ impl FragmentBursts {
         self.long += u64::from(there == back && there > 1);
     }
 
-    /// Whether the bursts are calls.
+    /// Whether the limit separates calls, and not parts of messages: nearly all bursts are even,
+    /// and enough of them have several calls.
     fn are_calls(&self) -> bool {
         self.all >= MIN_INNER_BOUNDARIES
             && (self.all - self.even) * BURSTS_PER_UNEVEN_BURST <= self.all

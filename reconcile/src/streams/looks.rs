@@ -46,8 +46,10 @@ pub(crate) struct DirectionLooks {
     pub(crate) bytes: [Vec<i64>; 2],
 }
 
-/// A moment for which the sender's calls are not complete yet, as clocks are read apart.
-struct Moment {
+/// A look or a receive that has to wait until all sends before it are known, because the two ends
+/// read their common clock with a small difference.
+struct PendingMoment {
+    /// Time from which on all sends before the moment are known, in nanoseconds.
     due: i64,
     epochs: [usize; 2],
     /// Bytes received and in the queue at that time, counted from the receiver's epoch on.
@@ -56,8 +58,8 @@ struct Moment {
     least: i64,
 }
 
-/// One pass over both call streams.
-struct Pass<'a> {
+/// One pass over both call streams of a direction. Pairs are of the sender and the receiver.
+struct LookPass<'a> {
     epochs: [&'a [Epoch]; 2],
     /// Number of epochs that have begun.
     begun: [usize; 2],
@@ -69,7 +71,8 @@ struct Pass<'a> {
     /// Bytes of receives that may be in progress, by process and thread. Those of one thread may
     /// seem to overlap, because their durations are not exact.
     open: FxHashMap<(ProcessIndex, i32), i64>,
-    moments: VecDeque<Moment>,
+    moments: VecDeque<PendingMoment>,
+    /// Time after a moment when all sends before it are known, in nanoseconds.
     delay: i64,
     seen: DirectionLooks,
 }
@@ -82,7 +85,7 @@ pub(crate) fn collect_looks(
     epochs: [&[Epoch]; 2],
     apart: i64,
 ) -> DirectionLooks {
-    let mut pass = Pass {
+    let mut pass = LookPass {
         epochs,
         begun: [0; 2],
         before: [0; 2],
@@ -104,10 +107,10 @@ pub(crate) fn collect_looks(
         };
         let next = if is_send { sends.next() } else { receives.next() };
         let Some(call) = next else { break };
-        pass.until(call.time);
-        if is_send { pass.send(&call) } else { pass.receive(&call) }
+        pass.advance_to(call.time);
+        if is_send { pass.add_send(&call) } else { pass.add_receive(&call) }
     }
-    pass.until(i64::MAX);
+    pass.advance_to(i64::MAX);
     for side in 0..2 {
         // Epochs that have begun have all their bytes except the last.
         pass.end_epoch(side);
@@ -116,12 +119,12 @@ pub(crate) fn collect_looks(
     pass.seen
 }
 
-impl Pass<'_> {
-    /// Advances to that time.
-    fn until(&mut self, time: i64) {
+impl LookPass<'_> {
+    /// Advances to `time`: evaluates moments that are due, and begins epochs.
+    fn advance_to(&mut self, time: i64) {
         while self.moments.front().is_some_and(|moment| moment.due < time) {
             let Some(moment) = self.moments.pop_front() else { break };
-            self.settle(&moment);
+            self.evaluate_moment(&moment);
         }
         for side in 0..2 {
             while self.epochs[side].get(self.begun[side]).is_some_and(|next| next.begin <= time)
@@ -142,12 +145,13 @@ impl Pass<'_> {
     }
 
     /// The current epochs, if both sides have one.
-    fn present(&self) -> Option<[usize; 2]> {
+    fn current_epochs(&self) -> Option<[usize; 2]> {
         let [sender, receiver] = self.begun;
         Some([sender.checked_sub(1)?, receiver.checked_sub(1)?])
     }
 
-    fn cell(&mut self, epochs: [usize; 2]) -> Option<&mut EpochOverlap> {
+    /// The overlap of two epochs, which is the latest or a new one.
+    fn overlap_mut(&mut self, epochs: [usize; 2]) -> Option<&mut EpochOverlap> {
         let cells = &mut self.seen.cells;
         if cells.last().is_none_or(|cell| cell.epochs != epochs) {
             cells.push(EpochOverlap { epochs, range: [i64::MIN, i64::MAX], moved: [false; 2] });
@@ -155,17 +159,19 @@ impl Pass<'_> {
         cells.last_mut()
     }
 
-    fn send(&mut self, call: &StreamTransfer) {
+    /// Adds a send, or the edge at which it returned.
+    fn add_send(&mut self, call: &StreamTransfer) {
         let bytes = call.bytes as i64;
         if call.is_mark() {
             self.ended += bytes;
             return;
         }
         self.total[0] += bytes;
-        self.moved(0);
+        self.mark_moved(0);
     }
 
-    fn receive(&mut self, call: &StreamTransfer) {
+    /// Adds a receive, the edge at which it was called, or a look.
+    fn add_receive(&mut self, call: &StreamTransfer) {
         let bytes = call.bytes as i64;
         let own = (call.process(), call.tid);
         if call.is_edge() {
@@ -175,7 +181,7 @@ impl Pass<'_> {
         if call.is_mark() {
             let others = self.open.iter().filter(|open| *open.0 != own);
             let under_way: i64 = others.map(|open| open.1).sum();
-            self.note(call.time, bytes, Some(under_way));
+            self.add_moment(call.time, bytes, Some(under_way));
             return;
         }
         self.total[1] += bytes;
@@ -185,20 +191,21 @@ impl Pass<'_> {
                 open.remove();
             }
         }
-        self.moved(1);
-        self.note(call.time, 0, None);
+        self.mark_moved(1);
+        self.add_moment(call.time, 0, None);
     }
 
-    fn moved(&mut self, side: usize) {
-        if let Some(cell) = self.present().and_then(|epochs| self.cell(epochs)) {
+    /// Records that bytes were sent (side 0) or received (1) in the current epochs.
+    fn mark_moved(&mut self, side: usize) {
+        if let Some(cell) = self.current_epochs().and_then(|epochs| self.overlap_mut(epochs)) {
             cell.moved[side] = true;
         }
     }
 
-    /// Records a moment at which at least that number of bytes were in the queue. If the number is
-    /// exact, receives of `under_way` bytes may have taken more.
-    fn note(&mut self, time: i64, queued: i64, under_way: Option<i64>) {
-        let Some(epochs) = self.present() else { return };
+    /// Records a moment at which at least `queued` bytes were in the queue. With `under_way` the
+    /// number is exact, except that receives in progress may have taken that many bytes more.
+    fn add_moment(&mut self, time: i64, queued: i64, under_way: Option<i64>) {
+        let Some(epochs) = self.current_epochs() else { return };
         let due = time.saturating_add(self.delay);
         // Sends after the end of the sender's recording are unknown.
         if self.epochs[0].get(epochs[0]).is_none_or(|epoch| epoch.until < due) {
@@ -207,16 +214,16 @@ impl Pass<'_> {
         let arrived = self.total[1] - self.before[1] + queued;
         let least = under_way
             .map_or(i64::MIN, |under_way| self.ended - self.before[0] - arrived - under_way);
-        self.moments.push_back(Moment { due, epochs, arrived, least });
+        self.moments.push_back(PendingMoment { due, epochs, arrived, least });
     }
 
     /// Evaluates a moment, after all earlier sends are known.
-    fn settle(&mut self, moment: &Moment) {
-        if self.present() != Some(moment.epochs) {
+    fn evaluate_moment(&mut self, moment: &PendingMoment) {
+        if self.current_epochs() != Some(moment.epochs) {
             return;
         }
         let most = self.total[0] - self.before[0] - moment.arrived;
-        if let Some(cell) = self.cell(moment.epochs) {
+        if let Some(cell) = self.overlap_mut(moment.epochs) {
             cell.range[0] = cell.range[0].max(moment.least);
             cell.range[1] = cell.range[1].min(most);
         }

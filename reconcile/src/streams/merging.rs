@@ -36,9 +36,10 @@ pub(crate) struct PauseLimits {
 /// them: none of its receives at the sender, with the times `at_sender`, and none of its sends at
 /// the receiver, with the times `at_receiver`. All are in order and read once, so that only one of
 /// each need be in memory. If the sides need not take turns, `boundary` decides whether a fragment
-/// belongs to another message than the previous one. The `inside` of an exchange of bodies has no
-/// boundary at all. With `one_clock` the times of both ends are comparable. `operations` is the
-/// number of fragments with which an operation begins.
+/// belongs to another message than the previous one. There is no boundary at all `inside` a
+/// streaming exchange, in which both sides send bodies at the same time. With `one_clock` the times
+/// of both ends are comparable. `operations` is the number of fragments with which an operation
+/// begins.
 pub(crate) fn merge_messages<'a, P, S, R>(
     parts: P,
     (at_sender, at_receiver): (S, R),
@@ -127,7 +128,8 @@ impl<I: Iterator<Item = i64>> OppositeTurns<I> {
         OppositeTurns { next: turns.peekable(), before: None }
     }
 
-    /// Whether there was a turn. Later queries must not be about times before `from`.
+    /// Whether there was a turn from `from` to `to`. Later queries must not be about times before
+    /// `from`.
     fn has_turn_between(&mut self, from: i64, to: i64) -> bool {
         while let Some(turn) = self.next.next_if(|turn| *turn < from) {
             self.before = Some(turn);
@@ -142,7 +144,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
         match (last.begins_operation(), next.begins_operation()) {
             (_, true) => false,
             (true, false) => self.is_of_operation(last, next),
-            (false, false) => self.goes_on(last, next) || self.are_adjacent(last, next),
+            (false, false) => self.is_in_exchange(last, next) || self.are_adjacent(last, next),
         }
     }
 
@@ -170,17 +172,19 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
         }
     }
 
-    /// Whether the next fragment belongs to the same exchange.
-    fn goes_on(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
+    /// Whether the next fragment belongs to the same streaming exchange.
+    fn is_in_exchange(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
         let processes = |part: &FlowMessage| {
             [part.sent, part.received].map(|seen| seen.map(|seen| seen.process))
         };
-        self.inside.goes_on(self.place) && processes(last) == processes(next)
+        self.inside.contains_place(self.place) && processes(last) == processes(next)
     }
 
+    /// Whether the next fragment follows the message without a turn of the other side, a boundary,
+    /// or a long pause.
     fn are_adjacent(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
         let mut distance = None;
-        let is_behind = self.one_clock && is_after(last, next);
+        let is_waiting = self.one_clock && waits_for_receiver(last, next);
         for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
             match (last, next) {
                 // The work of other processes is the work of other nodes.
@@ -189,15 +193,15 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
                         return false;
                     }
                     let at_this_end = next.first.saturating_sub(last.last);
-                    distance = distance.filter(|_| !is_behind).or(Some(at_this_end));
+                    distance = distance.filter(|_| !is_waiting).or(Some(at_this_end));
                 }
                 (None, None) => {}
                 _ => return false,
             }
         }
-        if let Some(BoundaryRule { is_border, units }) = self.boundary {
-            let is_border = self.latest.is_none_or(|latest| is_border(&latest, next));
-            if is_border || units.is_some_and(|units| units.are_whole(last.bytes)) {
+        if let Some(BoundaryRule { separates, units }) = self.boundary {
+            let is_separate = self.latest.is_none_or(|latest| separates(&latest, next));
+            if is_separate || units.is_some_and(|units| units.are_whole(last.bytes)) {
                 return false;
             }
         }
@@ -227,7 +231,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> MessageMerger<'_, P, S
 
 /// Whether the receiver of a body had not got all of it when `next` was sent: the sender then waits
 /// for the receiver, however long, and only the receiver's times show a pause.
-fn is_after(last: &FlowMessage, next: &FlowMessage) -> bool {
+fn waits_for_receiver(last: &FlowMessage, next: &FlowMessage) -> bool {
     let times = next.sent.zip(last.received);
     last.bytes >= MIN_PIECE_BYTES
         && times.is_some_and(|(sent, received)| sent.first < received.last)
@@ -237,7 +241,7 @@ fn is_after(last: &FlowMessage, next: &FlowMessage) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoundaryRule<'a> {
     /// Whether the second of two fragments belongs to another message than the first.
-    pub(crate) is_border: IsBoundary,
+    pub(crate) separates: IsBoundary,
     /// Usual sizes of messages, if known.
     pub(crate) units: Option<&'a UsualSizes>,
 }
@@ -383,7 +387,7 @@ mod tests {
                 .map(|part| part.parts)
                 .collect()
         };
-        let pieces = BoundaryRule { is_border: detection::is_boundary, units: None };
+        let pieces = BoundaryRule { separates: detection::is_boundary, units: None };
         assert_eq!((sizes(None), sizes(Some(pieces))), (vec![3], vec![2, 1]));
         // A piece of these sizes is a whole message.
         let units = UsualSizes::from_turns(&[1; 100]);

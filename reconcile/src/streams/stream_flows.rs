@@ -74,7 +74,7 @@ impl StreamMatcher<'_> {
             connections.clone().filter(is_large).map(sorting).collect();
         let rest = match large.as_slice() {
             [] => calls.collect::<Result<Vec<_>, PathError>>()?,
-            _ => self.without_large(calls, &mut large)?,
+            _ => self.take_large(calls, &mut large)?,
         };
         let streams = PartitionStreams::new(self.connection_lookup, &range, rest);
         let mut large = large.into_iter().peekable();
@@ -106,7 +106,7 @@ impl StreamMatcher<'_> {
     }
 
     /// Moves the calls of the `large` connections to their sorters. Returns all other calls.
-    fn without_large(
+    fn take_large(
         &self,
         calls: impl Iterator<Item = Result<Vec<StreamCall>, PathError>>,
         large: &mut [(ConnectionIndex, StreamSorter)],
@@ -160,23 +160,23 @@ impl ConnectionMatcher<'_> {
         samples: &mut ClockSamples,
         rows: &mut RowSink,
     ) -> Result<bool, PathError> {
-        if !(0..4).any(|stream| streams.tally(stream).calls) {
+        if !(0..4).any(|stream| streams.tally(stream).has_calls) {
             return Ok(false);
         }
         if !self.has_both_ends() {
             add_count(&mut counts.unmatched_streams, self.connection.cause.name(), 1);
         }
-        let reach =
+        let scope =
             if self.has_both_ends() { self.flow_scope(streams) } else { FlowScope::Processes };
-        let standing = self.matcher.options.internal.treatment_of_flow(reach);
-        let is_used = standing != InternalTreatment::LeftOut;
-        if standing == InternalTreatment::Ordinary {
+        let treatment = self.matcher.options.internal.treatment_of_flow(scope);
+        let is_used = treatment != InternalTreatment::LeftOut;
+        if treatment == InternalTreatment::Ordinary {
             self.make_messages(streams, is_used, counts, samples, rows)?;
             return Ok(is_used);
         }
         let mut own = Reconciliation::default();
         self.make_messages(streams, is_used, &mut own, samples, rows)?;
-        counts.internal.add_flow(reach, own.total_messages());
+        counts.internal.add_flow(scope, own.total_messages());
         // These bytes count whatever happens to the messages.
         counts.stream_bytes.absorb(own.stream_bytes);
         counts.unanswered += own.unanswered;
@@ -237,8 +237,8 @@ impl ConnectionMatcher<'_> {
             && kernel(self.connection.connecting) == kernel(self.connection.accepting)
     }
 
-    /// The fragments of one direction, before merging. If only one end was recorded, each call is
-    /// one.
+    /// The fragments of one direction, before merging. If only one end was recorded, each call is a
+    /// fragment.
     fn direction_fragments<'w>(
         &self,
         streams: &'w impl CallStreams,
@@ -253,6 +253,7 @@ impl ConnectionMatcher<'_> {
         StreamFragments::new(streams.calls(sends), streams.calls(receives), placed)
     }
 
+    /// Makes the messages of one direction (0: from the connecting end) and counts them.
     fn make_direction(
         &self,
         streams: &impl CallStreams,
@@ -288,9 +289,9 @@ impl ConnectionMatcher<'_> {
         let (mut all, mut both, mut send_only) = (0, 0, 0);
         let units = treatment.multiplexed.map(|multiplexed| &multiplexed.units[direction]);
         let boundary = match treatment.multiplexed {
-            Some(multiplexed) => Some(BoundaryRule { is_border: multiplexed.is_border, units }),
+            Some(multiplexed) => Some(BoundaryRule { separates: multiplexed.separates, units }),
             None => is_unanswered
-                .then_some(BoundaryRule { is_border: unanswered::is_boundary, units: None }),
+                .then_some(BoundaryRule { separates: unanswered::is_boundary, units: None }),
         };
         let merged = merging::merge_messages(
             seen,
@@ -309,12 +310,12 @@ impl ConnectionMatcher<'_> {
             send_only += u64::from(message.received.is_none());
             if treatment.is_used {
                 let row = MessageRow::from_message(&message, self.place.slot(), direction);
-                let tells = opens
+                let carries_setup = opens
                     && ConnectionSetup::is_carried_by(
                         &message,
                         self.socket_at(self.connection.connecting),
                     );
-                rows.push(if tells { row.into_opening() } else { row })?;
+                rows.push(if carries_setup { row.into_opening() } else { row })?;
             }
         }
         if self.has_both_ends() {
@@ -379,14 +380,14 @@ impl ConnectionMatcher<'_> {
         )
     }
 
-    /// Traits of the connection if it is multiplexed. If no thread did anything else, it mostly is
-    /// not, and is not examined any further.
+    /// Traits of the connection if it is multiplexed. If no thread did anything else between its
+    /// calls, the connection mostly is not multiplexed, and is not examined any further.
     fn detect_multiplexing(&self, streams: &impl CallStreams) -> Option<MultiplexedTraits> {
         let tallies = [0, 1, 2, 3].map(|stream| streams.tally(stream));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
         let end = usize::from(self.connection.connecting.get().is_none());
-        let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
-        is_judged
+        let is_examined = is_whole && tallies.iter().any(|tally| tally.elsewhere);
+        is_examined
             .then(|| {
                 detection::detect_multiplexing(
                     self.direction_fragments(streams, 0),
@@ -398,14 +399,14 @@ impl ConnectionMatcher<'_> {
     }
 
     /// Maximum time between the parts of a message, in nanoseconds, learned from the connection
-    /// itself. If no thread did anything else, a single client sends requests, and it is not
-    /// examined any further.
+    /// itself. If no thread did anything else between its calls, a single client sends requests,
+    /// and the connection is not examined any further.
     fn inner_gap(&self, streams: &impl CallStreams) -> i64 {
         let tallies = [0, 1, 2, 3].map(|stream| streams.tally(stream));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
-        let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
+        let is_examined = is_whole && tallies.iter().any(|tally| tally.elsewhere);
         let end = usize::from(self.connection.connecting.get().is_none());
-        match is_judged {
+        match is_examined {
             true => inner_gap::learn_inner_gap(
                 self.direction_fragments(streams, 0),
                 self.direction_fragments(streams, 1),
@@ -440,7 +441,7 @@ impl ConnectionMatcher<'_> {
         // end.
         let waits = [self.max_gap(), if is_request { i64::MAX } else { self.max_gap() }];
         // If the receives were not recorded, the times of the sends are used.
-        let is_seen = streams.tally(receives_back).calls || is_request;
+        let is_seen = streams.tally(receives_back).has_calls || is_request;
         let back = streams
             .calls(if is_seen { receives_back } else { receives_back - 1 })
             .map(|call| call.time);

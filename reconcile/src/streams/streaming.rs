@@ -42,9 +42,9 @@ impl<'a> ExchangeInterior<'a> {
         ExchangeInterior { exchanges, direction }
     }
 
-    /// Whether an exchange continues at `place`, after its beginning and before its end. Later
-    /// queries must be about later places.
-    pub(crate) fn goes_on(&mut self, place: u64) -> bool {
+    /// Whether byte number `place` of the direction is after the beginning and before the end of an
+    /// exchange. Later queries must be about later places.
+    pub(crate) fn contains_place(&mut self, place: u64) -> bool {
         while let Some((StreamingExchange(ranges), rest)) = self.exchanges.split_first() {
             let range = &ranges[self.direction];
             if place < range.end {
@@ -104,8 +104,10 @@ struct ByteProgress {
 /// Data sent without a turn of the other side.
 #[derive(Clone, Copy, Debug)]
 struct RequestFragment {
+    /// Progress of both directions before the first byte.
     begin: ByteProgress,
     bytes: u64,
+    /// The sending and the receiving process.
     processes: [Option<ProcessIndex>; 2],
 }
 
@@ -132,6 +134,7 @@ impl StreamingRequest {
             - place.asked.saturating_sub(begin.asked) as i64
     }
 
+    /// Adds a further piece to the request.
     fn extend_with(&mut self, piece: &RequestFragment) {
         self.continued = true;
         self.ahead = self.ahead.max(self.bytes_ahead(&piece.begin));
@@ -143,13 +146,13 @@ impl StreamingRequest {
         let is_crossed = sent.saturating_sub(received) >= MIN_PIECE_BYTES;
         let is_buffer = |bytes: u64| bytes.is_multiple_of(BUFFER_MULTIPLE_BYTES);
         let is_large = piece.bytes >= MIN_PIECE_BYTES;
-        let is_turned_round = self.continued
+        let is_echoed = self.continued
             && piece.bytes >= MIN_LAST_PIECE_BYTES
             && self.bytes_ahead(end) == self.bytes_ahead(&piece.begin).max(self.ahead);
         piece.processes == self.first.processes
             && (is_crossed && (is_large || self.continued)
                 || is_large && is_buffer(piece.bytes) && !is_buffer(self.first.bytes)
-                || is_turned_round)
+                || is_echoed)
     }
 
     /// The exchange of the request, if it has several pieces; the next request begins at `end`.
@@ -256,6 +259,7 @@ impl<I: Iterator<Item = StreamTransfer>> MovedBytes<I> {
         MovedBytes { calls: calls.peekable(), bytes: 0 }
     }
 
+    /// The number of bytes moved by `time`.
     fn bytes_until(&mut self, time: i64) -> u64 {
         while let Some(call) = self.calls.next_if(|call| call.time <= time) {
             self.bytes += call.bytes;
@@ -379,7 +383,7 @@ mod tests {
         let exchanges = [StreamingExchange([10..20, 0..5]), StreamingExchange([30..40, 7..9])];
         let places = |direction, places: &[u64]| {
             let mut inside = ExchangeInterior::from_exchanges(&exchanges, direction);
-            places.iter().map(|place| inside.goes_on(*place)).collect::<Vec<_>>()
+            places.iter().map(|place| inside.contains_place(*place)).collect::<Vec<_>>()
         };
         let asked = places(0, &[5, 10, 11, 19, 20, 30, 31, 40]);
         assert_eq!(asked, [false, false, true, true, false, false, true, false]);

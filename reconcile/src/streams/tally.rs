@@ -13,7 +13,7 @@ pub(crate) struct CallTally {
     /// Whether there were bytes before the first call.
     pub(crate) began_before: bool,
     /// Whether there are recorded calls.
-    pub(crate) calls: bool,
+    pub(crate) has_calls: bool,
     /// Whether a new message came elsewhere between some of them, or several threads made them.
     pub(crate) elsewhere: bool,
     /// Whether operations begin in some of them.
@@ -47,8 +47,8 @@ impl CallTally {
             self.unknown |= call.bytes == StreamTransfer::UNKNOWN;
             return;
         }
-        if !self.calls {
-            (self.calls, self.process, self.tid) = (true, call.process(), call.tid);
+        if !self.has_calls {
+            (self.has_calls, self.process, self.tid) = (true, call.process(), call.tid);
         }
         self.operations |= call.begins;
         self.largest = self.largest.max(call.bytes);

@@ -21,9 +21,9 @@ use crate::tuning::{
 /// Whether `next` is another message than the fragment before it, in an unanswered direction.
 pub(crate) fn is_boundary(last: &FlowMessage, next: &FlowMessage) -> bool {
     let thread = |part: &FlowMessage| part.sent.map(|seen| (seen.process, seen.tid));
-    let sender_tells = next.elsewhere || thread(last) != thread(next);
+    let sender_did_else = next.elsewhere || thread(last) != thread(next);
     // If the sender was not recorded, the receiver decides.
-    sender_tells || next.sent.is_none() && next.acted
+    sender_did_else || next.sent.is_none() && next.acted
 }
 
 /// Whether `next` is a notification that follows another one.
@@ -34,15 +34,16 @@ pub(crate) fn is_notification(last: &FlowMessage, next: &FlowMessage) -> bool {
         && next.bytes <= MAX_NOTIFICATION_BYTES
 }
 
-/// Whether nothing sent in `parts` is answered. `counts` decides where a message begins, and `seen`
-/// selects the side of their times. `back` has the times when something came back to their sender,
-/// in order. What comes back within `gap` nanoseconds of a part may be an answer to it, and within
-/// `late` nanoseconds of the last part, since nothing more was sent until it came.
+/// Whether nothing sent in `parts` is answered. `begins_message` decides whether a part begins
+/// another message than the part before it, and `seen` returns the times of a part at the side that
+/// counts. `back` has the times when something came back to their sender, in order. What comes back
+/// within `gap` nanoseconds of a part may be an answer to it, and within `late` nanoseconds of the
+/// last part, since nothing more was sent until it came.
 pub(crate) fn is_unanswered(
     parts: impl Iterator<Item = FlowMessage>,
     back: impl Iterator<Item = i64>,
     [gap, late]: [i64; 2],
-    counts: IsBoundary,
+    begins_message: IsBoundary,
     seen: impl Fn(&FlowMessage) -> Option<CallSpan>,
 ) -> bool {
     let mut back = back.peekable();
@@ -65,7 +66,8 @@ pub(crate) fn is_unanswered(
             } else {
                 pieces += 1;
                 // A process that passes on a body also gets each piece of it elsewhere.
-                boundaries += u64::from(part.bytes < MIN_PIECE_BYTES && counts(last, &part));
+                boundaries +=
+                    u64::from(part.bytes < MIN_PIECE_BYTES && begins_message(last, &part));
             }
         }
         last = Some(part);

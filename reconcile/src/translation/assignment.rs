@@ -19,20 +19,20 @@ use crate::indices::ProcessIndex;
 pub(super) fn assign_pairs(
     field: &HalfFlowField,
     edges: &SpillableVec<CandidateEdge>,
-    judged: &SpillableVec<CandidateScore>,
+    scores: &SpillableVec<CandidateScore>,
     least: f64,
 ) -> Result<SpillableVec<HalfFlowPair>, PathError> {
     let pool = &field.halves.pool;
-    let confidence = share_among_equals(field, edges, judged)?;
+    let confidence = share_among_equals(field, edges, scores)?;
     // The most probable first.
     let mut order = SpillableVec::new(pool);
     let enough = (0u32..).zip(confidence.iter()).filter(|(_, confidence)| **confidence >= least);
     for (place, _) in enough {
-        let (edge, judged) = (&edges[place as usize], &judged[place as usize]);
+        let (edge, scores) = (&edges[place as usize], &scores[place as usize]);
         let made = |half| field.halves.half_at(half).made;
-        let belief = (judged.belief * 64.0) as i64;
+        let belief = (scores.belief * 64.0) as i64;
         let ends = (made(edge.connecting), edge.connecting, made(edge.accepting), edge.accepting);
-        order.push((belief, OrderedFloat::from_f64(judged.odds), ends, place))?;
+        order.push((belief, OrderedFloat::from_f64(scores.odds), ends, place))?;
     }
     order.sort_by_key(|(belief, odds, ends, _)| (Reverse(*belief), Reverse(*odds), *ends))?;
     let mut taken = SpillableVec::filled(pool, field.halves.len(), false)?;
@@ -49,7 +49,7 @@ pub(super) fn assign_pairs(
             connecting: edge.connecting,
             accepting: edge.accepting,
             confidence: confidence[place],
-            evidence: judged[place].evidence,
+            evidence: scores[place].evidence,
         })?;
     }
     pairs.sort_by_key(|pair| (pair.connecting, pair.accepting))?;
@@ -60,16 +60,16 @@ pub(super) fn assign_pairs(
 fn share_among_equals(
     field: &HalfFlowField,
     edges: &SpillableVec<CandidateEdge>,
-    judged: &SpillableVec<CandidateScore>,
+    scores: &SpillableVec<CandidateScore>,
 ) -> Result<SpillableVec<f64>, PathError> {
     let half = |place| field.halves.half_at(place);
     // The connecting end with the process and name of the other one, and the accepting end
     // likewise.
-    let by_one = sum_by_group(edges, judged, |edge| {
+    let by_one = sum_by_group(edges, scores, |edge| {
         let other = half(edge.accepting);
         (edge.connecting, other.process, other.local_name)
     })?;
-    let by_other = sum_by_group(edges, judged, |edge| {
+    let by_other = sum_by_group(edges, scores, |edge| {
         let one = half(edge.connecting);
         (edge.accepting, one.process, one.peer_name)
     })?;
@@ -80,7 +80,7 @@ fn share_among_equals(
 /// The sum of the beliefs of all edges of the same `group`, by edge.
 fn sum_by_group(
     edges: &SpillableVec<CandidateEdge>,
-    judged: &SpillableVec<CandidateScore>,
+    scores: &SpillableVec<CandidateScore>,
     group: impl Fn(&CandidateEdge) -> (u32, ProcessIndex, u32),
 ) -> Result<SpillableVec<f64>, PathError> {
     let pool = edges.pool();
@@ -94,7 +94,7 @@ fn sum_by_group(
     while let Some((group, _)) = grouped.get(start).copied() {
         let end = grouped.end_where(start, |row| row.0 == group);
         let of_group = || grouped.range(start..end).map(|(_, place)| *place as usize);
-        let sum = of_group().fold(0.0, |sum, place| sum + judged[place].belief);
+        let sum = of_group().fold(0.0, |sum, place| sum + scores[place].belief);
         for place in of_group() {
             sums[place] = sum;
         }

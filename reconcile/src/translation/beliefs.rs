@@ -1,5 +1,6 @@
-//! Beliefs: the probability of each pair among its rivals from its odds alone, given that each end
-//! can be in one pair only, by belief propagation on the graph of candidates (exact if the graph
+//! Beliefs: the probability of each candidate pair among its rivals, the other candidates of its
+//! two ends. It follows from the odds of the candidates alone, given that each end can be in one
+//! pair only, by belief propagation on the graph of candidates (exact if the graph
 //! has no cycles, and approximate otherwise).
 
 use message_trace::PathError;
@@ -12,6 +13,7 @@ use crate::tuning::{BELIEF_ROUNDS, CLEARLY_AHEAD, MAX_LOG_ODDS};
 pub(super) struct CandidateRivals {
     /// For each candidate, its connecting and its accepting end, numbered from 0.
     ends: SpillableVec<[u32; 2]>,
+    /// Number of half flows.
     halves: usize,
     /// Messages of belief propagation, from each candidate's connecting end to its accepting one
     /// and back: the weight of the candidate in view of that end's alternatives. Empty before the
@@ -65,8 +67,8 @@ impl CandidateRivals {
         SpillableVec::collect(&self.pool, self.ends.iter().zip(self.beliefs.iter()).map(belief))
     }
 
-    /// Lead of each candidate if it is clearly ahead of the most probable of its rivals; 0
-    /// otherwise.
+    /// By how much the probability of each candidate exceeds [`CLEARLY_AHEAD`] times that of the
+    /// most probable of its rivals; 0 if it does not.
     pub(super) fn lead_over_rivals(
         &self,
         beliefs: &SpillableVec<f64>,
@@ -94,6 +96,7 @@ impl CandidateRivals {
         SpillableVec::collect(&self.pool, self.ends.iter().zip(beliefs.iter()).map(lead))
     }
 
+    /// Sums the messages to each connecting and each accepting end into `sums`.
     fn sum_by_end(&self, sums: &mut [SpillableVec<f64>; 2]) {
         for sums in sums.iter_mut() {
             sums.for_each_mut(0..self.halves, |sum| *sum = 0.0);

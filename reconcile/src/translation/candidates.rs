@@ -1,5 +1,6 @@
-//! Candidate pairs: half flows that share a key, all of them if they are few, and only those near
-//! in time if they are many. No loop is over all pairs.
+//! Candidate pairs: half flows that share a key (facts that are equal at both ends, see
+//! `signature`). All of them are candidates if they are few, and only those near in time if they
+//! are many. No loop is over all pairs.
 
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use super::half_flow::HalfFlowSide;
 use super::half_flow_table::{HalfFlowTable, HalfFlowView};
 use super::signature::{self, FlowLikeness};
 use super::timing::{self, OffsetWindow};
-use crate::tuning::MAX_RARE;
+use crate::tuning::MAX_HALVES_OF_A_RARE_KEY;
 
 /// Two half flows that could be the ends of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +19,7 @@ pub(super) struct CandidateEdge {
     pub(super) connecting: u32,
     pub(super) accepting: u32,
     pub(super) likeness: FlowLikeness,
+    /// Clock differences for which the two can be one flow.
     pub(super) window: OffsetWindow,
     /// Evidence of the pauses between the turns, in nats.
     pub(super) pauses: f64,
@@ -67,12 +69,13 @@ pub(super) struct HalfFlowField<'a> {
     pub(super) halves: &'a HalfFlowTable,
     pub(super) connecting: SpillableVec<u32>,
     pub(super) accepting: SpillableVec<u32>,
-    /// Number of others on the same side that look like it, by half flow; first as connecting, then
-    /// as accepting ends.
+    /// Number of other half flows on the same side that look like a half flow, by its index; first
+    /// as connecting, then as accepting ends.
     alike: [SpillableVec<u32>; 2],
 }
 
 impl<'a> HalfFlowField<'a> {
+    /// The field of all half flows that moved bytes.
     pub(super) fn from_table(halves: &'a HalfFlowTable) -> Result<HalfFlowField<'a>, PathError> {
         let of_side = |side: HalfFlowSide| {
             let others = if side == HalfFlowSide::Connecting {
@@ -137,7 +140,7 @@ impl<'a> HalfFlowField<'a> {
             }
             let members =
                 |range: Range<usize>| keyed.range(range).map(|(_, tagged)| *tagged as u32);
-            if sides.iter().all(|side| side.len() <= MAX_RARE) {
+            if sides.iter().all(|side| side.len() <= MAX_HALVES_OF_A_RARE_KEY) {
                 let [connecting, accepting] = sides;
                 for one in members(connecting) {
                     pairs.extend(members(accepting.clone()).map(|other| (one, other)))?;
@@ -165,7 +168,7 @@ impl<'a> HalfFlowField<'a> {
         )
     }
 
-    /// The edge between the two, if they can be the ends of one flow.
+    /// The edge between two half flows, if they can be the ends of one flow.
     pub(super) fn edge_between(&self, connecting: u32, accepting: u32) -> Option<CandidateEdge> {
         if connecting == accepting {
             return None;
@@ -243,7 +246,8 @@ fn count_lookalikes(
     Ok(alike)
 }
 
-/// Time of the first bytes forth (or, without any, of the setup of the connection), at that side.
+/// Time of the first bytes from the connecting to the accepting end (or, without any, of the setup
+/// of the connection), at the end `side`.
 pub(super) fn first_forward_time(
     half: &super::half_flow_table::HalfFlowRow,
     side: HalfFlowSide,

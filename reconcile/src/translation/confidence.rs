@@ -15,7 +15,7 @@ use super::candidates::{CandidateEdge, HalfFlowField};
 use super::half_flow_table::HalfFlowRow;
 use super::learned_names::{
     ChanceMatches, LearnedTranslations, PreservedParts, TranslatedName, find_translated_names,
-    preserved,
+    preserved_parts,
 };
 use super::median::OrderedFloat;
 use super::offsets::{ClockDifferences, ClockVerdict};
@@ -114,7 +114,7 @@ pub(super) fn score_candidates(
             verdict.filter(|verdict| verdict.trust > 0.5).map_or(0, |verdict| verdict.support);
         CandidateFacts {
             translated_name: *name,
-            preserved: preserved(one, other),
+            preserved: preserved_parts(one, other),
             likely,
             chance: chances.chances_of_edge(one),
             agreeing,
@@ -131,9 +131,9 @@ pub(super) fn score_candidates(
         (SpillableVec::new(pool), SpillableVec::filled(pool, edges.len(), 0.0)?);
     for _ in 0..LEARNING_ROUNDS {
         let mut of_candidates = candidates.iter().zip(counts.iter()).map(|(candidate, count)| {
-            let CandidateFacts { translated_name: name, preserved: kept, likely, chance, .. } =
+            let CandidateFacts { translated_name: name, preserved, likely, chance, .. } =
                 *candidate;
-            likely + learned.name_log_odds(name, kept, chance, *count)
+            likely + learned.name_log_odds(name, preserved, chance, *count)
         });
         odds.for_each_mut(0..edges.len(), |odds| *odds = of_candidates.next().unwrap_or(*odds));
         drop(of_candidates);
@@ -147,7 +147,7 @@ pub(super) fn score_candidates(
             }));
     }
     let all = edges.iter().zip(candidates.iter()).zip(odds.iter().zip(beliefs.iter()));
-    let judged = all.map(|((edge, candidate), (odds, belief))| CandidateScore {
+    let scores = all.map(|((edge, candidate), (odds, belief))| CandidateScore {
         odds: *odds,
         belief: *belief,
         evidence: PairEvidence {
@@ -161,7 +161,7 @@ pub(super) fn score_candidates(
             alike: learned.both[candidate.translated_name.both as usize] as f32,
         },
     });
-    SpillableVec::collect(pool, judged)
+    SpillableVec::collect(pool, scores)
 }
 
 /// Evidence of the features that the two ends share, given how common they are, and of the times;

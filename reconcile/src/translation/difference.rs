@@ -6,13 +6,17 @@ use super::candidates::{CandidateEdge, HalfFlowField};
 /// clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ClockDifference {
+    /// A time on the lower-numbered host's clock, in nanoseconds.
     pub(super) at: i64,
+    /// The higher-numbered host's clock minus the other at the time `at`, in nanoseconds.
     pub(super) offset: f64,
+    /// Nanoseconds by which the difference grows per nanosecond.
     pub(super) skew: f64,
     /// Uncertainty of the line at the time `at`, in nanoseconds.
     pub(super) uncertainty: f64,
     /// Uncertainty of `skew`: the line is less certain the farther a time is from `at`.
     pub(super) skew_uncertainty: f64,
+    /// Probability that the line is right.
     pub(super) trust: f64,
     /// Usual width of a true pair's window, in nanoseconds.
     pub(super) scale: f64,
@@ -20,20 +24,27 @@ pub(super) struct ClockDifference {
     pub(super) support: u32,
 }
 
-/// A candidate's vote.
+/// A candidate's vote: bounds on the difference of the two hosts' clocks at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DifferenceVote {
+    /// Time on the lower-numbered host's clock, in nanoseconds.
     pub(super) time: i64,
+    /// Lower bound of the difference, in nanoseconds.
     pub(super) low: f64,
+    /// Upper bound of the difference, in nanoseconds.
     pub(super) high: f64,
+    /// How much the vote counts, up to 1.
     pub(super) weight: f64,
     pub(super) connecting: u32,
     pub(super) accepting: u32,
+    /// Evidence of what the two ends share, in nats.
     pub(super) information: f64,
+    /// Whether the client's port is the same at both ends.
     pub(super) kept_port: bool,
 }
 
 impl ClockDifference {
+    /// The difference at a time, in nanoseconds.
     pub(super) fn offset_at(&self, time: i64) -> f64 {
         self.offset + self.skew * (time - self.at) as f64
     }
@@ -43,6 +54,7 @@ impl ClockDifference {
         self.uncertainty + self.skew_uncertainty * time.abs_diff(self.at) as f64
     }
 
+    /// Whether the line is within the bounds of a vote, give or take `slack` nanoseconds.
     pub(super) fn agrees_with(&self, vote: &DifferenceVote, slack: f64) -> bool {
         let line = self.offset_at(vote.time);
         vote.low - slack <= line && line <= vote.high + slack
@@ -74,10 +86,12 @@ impl ClockDifference {
     }
 }
 
+/// The key of two hosts: the lower number first.
 pub(super) fn ordered_hosts(one: u32, other: u32) -> (u32, u32) {
     (one.min(other), one.max(other))
 }
 
+/// The key of the hosts of an edge's two ends.
 pub(super) fn hosts_of_edge(field: &HalfFlowField, edge: &CandidateEdge) -> (u32, u32) {
     ordered_hosts(
         field.halves.half_at(edge.connecting).host,

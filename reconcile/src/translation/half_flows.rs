@@ -3,8 +3,8 @@
 //! left.
 //!
 //! There may be as many half flows as there are connections, so the facts from each log are in
-//! tables (`column`): one of summaries of the directions, and one of first calls. Sorted by socket,
-//! they are read once.
+//! tables that spill to files: one of summaries of the directions, and one of first calls. Sorted
+//! by socket, they are read once.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use socket_log::encode::FlowRole;
 use crate::connections::connection::SocketPartners;
 use crate::event_pass::chosen_sockets::{ChosenMembers, ChosenSockets};
 use crate::event_pass::log_pass::{EventPass, SocketCall};
-use crate::indices::{HostIndex, OptionalIndex, ProcessIndex, SocketIndex};
+use crate::indices::{HostIndex, KernelIndex, OptionalIndex, ProcessIndex, SocketIndex};
 use crate::logs::capture::Capture;
 use crate::socket_names::SocketNameId;
 use crate::sockets::socket::{KernelSocket, KernelSockets};
@@ -75,7 +75,7 @@ impl HalfFlows {
             halves: HalfFlowTable::new(pool, capture.names.len()),
             sockets: SpillableVec::new(pool),
         };
-        let mut clocks: FxHashMap<(HostIndex, u32), u32> = FxHashMap::default();
+        let mut clocks: FxHashMap<(HostIndex, KernelIndex), u32> = FxHashMap::default();
         let mut beginnings = found.beginnings.iter().peekable();
         let mut calls = found.calls.iter().peekable();
         for (number, place) in (0..).zip(chosen.sockets.iter()) {
@@ -204,6 +204,7 @@ fn first_turns(
     (turns, cut.is_none())
 }
 
+/// The half flow of a socket with this beginning. `host` is the number of its clock.
 fn build_half(
     beginning: &SocketStart,
     socket: &KernelSocket,
@@ -225,6 +226,6 @@ fn build_half(
         sent: beginning.sent,
         received: beginning.received,
         all_turns,
-        whole: socket.closed != i64::MAX,
+        whole: socket.closed.is_some(),
     }
 }

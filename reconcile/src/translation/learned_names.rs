@@ -12,7 +12,7 @@ use super::candidates::{CandidateEdge, HalfFlowField};
 use super::half_flow_table::HalfFlowRow;
 use crate::tuning::{CLIENT_PORTS, NEW_TRANSLATION_MATCHES, PRIOR_MATCHES, UNTRANSLATED_FLOWS};
 
-/// Parts that a candidate's names share.
+/// Parts that a candidate's names share: the client's port, its address, and the server's name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PreservedParts(pub(super) [bool; 3]);
 
@@ -25,7 +25,8 @@ pub(super) struct TranslatedName {
     pub(super) both: u32,
 }
 
-pub(super) fn preserved(one: &HalfFlowRow, other: &HalfFlowRow) -> PreservedParts {
+/// The parts of names that the connecting end `one` and the accepting end `other` share.
+pub(super) fn preserved_parts(one: &HalfFlowRow, other: &HalfFlowRow) -> PreservedParts {
     PreservedParts([
         one.local.port() == other.peer.port(),
         one.local.ip() == other.peer.ip() && !one.local.ip().is_loopback(),
@@ -69,10 +70,12 @@ pub(super) struct ChanceMatches {
     addresses: SpillableVec<(IpAddr, u32)>,
     /// Numbers of connecting ends with a peer of each name, and of accepting ends with each name.
     pub(super) totals: [SpillableVec<f64>; 2],
+    /// Number of accepting ends, at least 1.
     all: f64,
 }
 
 impl ChanceMatches {
+    /// Counts the names and addresses of all half flows.
     pub(super) fn from_field(field: &HalfFlowField) -> Result<ChanceMatches, PathError> {
         let (halves, pool) = (field.halves, &field.halves.pool);
         let none = || SpillableVec::filled(pool, halves.names, 0.0);
@@ -116,9 +119,10 @@ pub(super) struct LearnedTranslations {
     totals: [SpillableVec<f64>; 2],
     /// Matches by virtual name and by real name.
     matches: [SpillableVec<f64>; 2],
+    /// Matches by [`TranslatedName::both`].
     pub(super) both: SpillableVec<f64>,
     /// Number of matches of a virtual name in which each part was preserved.
-    kept: SpillableVec<[f64; 3]>,
+    preserved: SpillableVec<[f64; 3]>,
     iterations: u32,
 }
 
@@ -131,8 +135,9 @@ impl LearnedTranslations {
     ) -> Result<LearnedTranslations, PathError> {
         let none = |len| SpillableVec::filled(pool, len, 0.0);
         let matches = [none(totals[0].len())?, none(totals[1].len())?];
-        let (both, kept) = (none(names)?, SpillableVec::filled(pool, totals[0].len(), [0.0; 3])?);
-        Ok(LearnedTranslations { matches, both, kept, totals, iterations: 0 })
+        let (both, preserved) =
+            (none(names)?, SpillableVec::filled(pool, totals[0].len(), [0.0; 3])?);
+        Ok(LearnedTranslations { matches, both, preserved, totals, iterations: 0 })
     }
 
     /// Evidence of the candidate's names, in nats, without its own contribution `itself` (the
@@ -140,7 +145,7 @@ impl LearnedTranslations {
     pub(super) fn name_log_odds(
         &self,
         name: TranslatedName,
-        kept: PreservedParts,
+        preserved: PreservedParts,
         chance: [f64; 3],
         itself: f64,
     ) -> f64 {
@@ -152,9 +157,9 @@ impl LearnedTranslations {
         // the real one.
         let share = |side: usize, at: usize| {
             // The more matches there are, the weaker is the penalty for this one.
-            let doubt = PRIOR_MATCHES + UNTRANSLATED_FLOWS / (1.0 + matches[side]);
+            let penalty = PRIOR_MATCHES + UNTRANSLATED_FLOWS / (1.0 + matches[side]);
             let matched =
-                (matches[side] + PRIOR_MATCHES) / (self.totals[side][at].max(1.0) + doubt);
+                (matches[side] + PRIOR_MATCHES) / (self.totals[side][at].max(1.0) + penalty);
             if self.iterations == 0 {
                 matched
             } else {
@@ -162,21 +167,21 @@ impl LearnedTranslations {
             }
         };
         let translated = share(0, one).max(share(1, other)).min(0.999);
-        let mut says = (translated / (1.0 - translated)).ln();
+        let mut log_odds = (translated / (1.0 - translated)).ln();
         for part in 0..3 {
             // The prior: each part is preserved as often as not, the server's name less often.
             let before = [1.0, 0.6, 0.4][part];
-            let mine = if kept.0[part] { itself } else { 0.0 };
-            let rate = ((self.kept[one][part] - mine).max(0.0) + before / 2.0)
+            let mine = if preserved.0[part] { itself } else { 0.0 };
+            let rate = ((self.preserved[one][part] - mine).max(0.0) + before / 2.0)
                 / (matches[0] + before + 0.5);
             let chance = chance[part];
-            says += if kept.0[part] {
+            log_odds += if preserved.0[part] {
                 (rate / chance).ln()
             } else {
                 ((1.0 - rate) / (1.0 - chance)).ln()
             };
         }
-        says
+        log_odds
     }
 
     /// Learns the translations from all candidates: from their names, their preserved parts, and
@@ -188,14 +193,14 @@ impl LearnedTranslations {
         for sums in self.matches.iter_mut().chain([&mut self.both]) {
             sums.for_each_mut(0..sums.len(), |sum| *sum = 0.0);
         }
-        self.kept.for_each_mut(0..self.kept.len(), |sums| *sums = [0.0; 3]);
-        for (name, kept, count) in candidates {
+        self.preserved.for_each_mut(0..self.preserved.len(), |sums| *sums = [0.0; 3]);
+        for (name, preserved, count) in candidates {
             self.matches[0][name.virtual_name as usize] += count;
             self.matches[1][name.real as usize] += count;
             self.both[name.both as usize] += count;
             for part in 0..3 {
-                self.kept[name.virtual_name as usize][part] +=
-                    if kept.0[part] { count } else { 0.0 };
+                self.preserved[name.virtual_name as usize][part] +=
+                    if preserved.0[part] { count } else { 0.0 };
             }
         }
         self.iterations += 1;

@@ -13,7 +13,7 @@ use crate::tuning::{
     SKEW_STEP, TIME_SLACK_NS, VOTE_NATS,
 };
 
-/// Fits the line with the largest agreeing weight, with its confidence.
+/// Fits the line with the largest agreeing weight, with its confidence; `None` without votes.
 pub(super) fn fit_difference(
     field: &HalfFlowField,
     votes: &[DifferenceVote],
@@ -165,13 +165,13 @@ fn confidence_of_fit(
     }
     // Indistinguishable candidates are no further evidence.
     let mut seen = FxHashSet::default();
-    let mut said = 0.0;
+    let mut information = 0.0;
     for vote in agreeing {
         if seen.insert(signature::appearance_hash(
             field.half_at(vote.connecting),
             HalfFlowSide::Connecting,
         )) {
-            said += (vote.information / 2.0).min(8.0);
+            information += (vote.information / 2.0).min(8.0);
         }
     }
     // Among many pairs some have the same port by chance.
@@ -180,7 +180,9 @@ fn confidence_of_fit(
     let (support, rival) = (f64::from(support), f64::from(rival));
     let votes = VOTE_NATS * (support - rival) / (1.0 + rival / 4.0).sqrt();
     1.0 / (1.0
-        + (ACCEPTED_NATS - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
+        + (ACCEPTED_NATS - votes - information.min(votes.max(0.0) * 2.0) - kept)
+            .clamp(-40.0, 40.0)
+            .exp())
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(super) struct ClockVerdict {
     pub(super) support: u32,
 }
 
-/// Trials of crowds.
+/// Trials of pairs from crowds (half flows with a common key), to learn the clocks of their hosts.
 struct CrowdTrials {
     /// Number of pairs that may still be tried.
     left: usize,
@@ -313,7 +313,8 @@ impl ClockDifferences {
                     continue;
                 }
                 tried.left -= some * each;
-                // The first connecting ones are sought among the first accepting ones.
+                // Both lists are in the order of time, so the other ends of the first connecting
+                // half flows are sought among the first accepting ones.
                 let among = (of_other.len() * each / of_one.len()).max(some);
                 for step in 0..some {
                     let at = step * among / some;

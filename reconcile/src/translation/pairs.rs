@@ -44,6 +44,6 @@ pub(crate) fn find_pairs_in(
     drop(crowds);
     edges.retain(|edge| clocks.allows_edge(&field, edge));
     clocks.learn_widths(&field, &edges)?;
-    let judged = confidence::score_candidates(&field, &edges, &clocks)?;
-    assignment::assign_pairs(&field, &edges, &judged, least)
+    let scores = confidence::score_candidates(&field, &edges, &clocks)?;
+    assignment::assign_pairs(&field, &edges, &scores, least)
 }

@@ -98,6 +98,7 @@ fn size_log_odds(bytes: u64) -> f64 {
     (1.0 + bytes as f64 / COMMON_SIZE_BYTES).ln().min(MAX_SIZE_NATS)
 }
 
+/// Whether the turns of one side have different sizes.
 fn has_varying_turns(flow: HalfFlowView) -> bool {
     flow.turns.iter().zip(flow.turns.iter().skip(2)).any(|(turn, next)| turn.bytes != next.bytes)
 }
@@ -121,7 +122,7 @@ fn count_equal_turns(one: HalfFlowView, other: HalfFlowView) -> (usize, bool) {
     (equal, false)
 }
 
-/// Whether that turn is known to be complete.
+/// Whether turn number `turn` is known to be complete.
 fn is_complete(flow: HalfFlowView, turn: usize) -> bool {
     turn + 1 < flow.turns.len() || (flow.whole && flow.all_turns)
 }

@@ -7,7 +7,7 @@ use crate::tuning::{MAX_BEGINNING_CALLS, UNMERGED_FIRST_CALLS};
 /// A call: its time in nanoseconds, its number of bytes, and whether it sent them.
 pub(crate) type CallBytes = (i64, u64, bool);
 
-/// A call of the socket of that number.
+/// A call of a chosen socket, with the socket's number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberedCall {
     pub(crate) number: u32,

@@ -5,11 +5,12 @@
 pub(super) struct WeightedInterval {
     pub(super) low: f64,
     pub(super) high: f64,
+    /// How much the vote counts.
     pub(super) weight: f64,
 }
 
 /// The interval with the largest agreeing weight, with that weight; `None` if there are no
-/// intervals.
+/// intervals. `ends` is memory that is reused.
 pub(super) fn deepest_interval(
     intervals: impl Iterator<Item = WeightedInterval>,
     ends: &mut Vec<(f64, f64)>,

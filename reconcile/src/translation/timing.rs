@@ -15,6 +15,7 @@ pub(super) struct OffsetWindow {
 }
 
 impl OffsetWindow {
+    /// The width of the window, in nanoseconds.
     pub(super) fn width(self) -> i64 {
         self.high - self.low
     }

@@ -46,12 +46,12 @@ pub(crate) fn pair_up(
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
 ) -> Result<AmbiguousPairs, PathError> {
-    let mut doubtful = AmbiguousPairs(SpillableVec::new(&capture.pool));
-    let Some(least) = options.translation else { return Ok(doubtful) };
+    let mut ambiguous = AmbiguousPairs(SpillableVec::new(&capture.pool));
+    let Some(least) = options.translation else { return Ok(ambiguous) };
     let Some(flows) =
         HalfFlows::read_half_flows(capture, sockets, partner, options.thread_count(), progress)?
     else {
-        return Ok(doubtful);
+        return Ok(ambiguous);
     };
     let pairs = pairs::find_pairs_in(&flows.halves, &[], least)?;
     for pair in pairs.iter() {
@@ -59,11 +59,11 @@ pub(crate) fn pair_up(
             [pair.connecting, pair.accepting].map(|half| flows.sockets[half as usize]);
         pair_lone_sockets(partner, (one, other));
         if pair.confidence < MIN_CLOCK_CONFIDENCE {
-            doubtful.0.push(one)?;
+            ambiguous.0.push(one)?;
         }
     }
     outcome.translations = list_translations(&flows, &pairs);
-    Ok(doubtful)
+    Ok(ambiguous)
 }
 
 /// Lists the translations of names.

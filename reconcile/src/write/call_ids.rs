@@ -11,7 +11,9 @@ use message_trace::PathError;
 pub(crate) struct CallIdFile {
     directory: PathBuf,
     file: File,
+    /// Size of the file, in bytes.
     end: u64,
+    /// Texts that are not in the file yet.
     waiting: Vec<u8>,
 }
 
@@ -26,6 +28,7 @@ impl CallIdFile {
         Ok(CallIdFile { directory: directory.to_owned(), file, end: 0, waiting: Vec::new() })
     }
 
+    /// Adds the text of a call id, which is cut if it is very long, and returns its position.
     pub(crate) fn add(&mut self, text: &str) -> Result<u64, PathError> {
         let mut length = text.len().min((1 << LENGTH_BITS) - 1);
         while !text.is_char_boundary(length) {
@@ -41,6 +44,7 @@ impl CallIdFile {
         Ok(1 << 63 | place << LENGTH_BITS | length as u64)
     }
 
+    /// Writes the waiting texts to the file.
     pub(crate) fn flush(&mut self) -> Result<(), PathError> {
         let io = |error| PathError::io(&self.directory, error);
         self.file.write_all_at(&self.waiting, self.end).map_err(io)?;

@@ -21,7 +21,7 @@ use crate::sockets::addresses::MachineAddresses;
 use crate::sockets::socket::KernelSocket;
 
 /// The first number of an endpoint that is not the name of a socket.
-const OTHERS: usize = 1 << 31;
+const FIRST_UNNAMED_ENDPOINT: usize = 1 << 31;
 
 /// Flows, nodes and endpoints while they get their numbers.
 pub(crate) struct EntityTables<'a> {
@@ -35,12 +35,12 @@ pub(crate) struct EntityTables<'a> {
     imported: Vec<Node>,
     pub(crate) slots: SpillableVec<MessageSlot>,
     /// The setup of each connection; the slots of connections come first.
-    connecting: SpillableVec<ConnectionSetup>,
+    setups: SpillableVec<ConnectionSetup>,
     /// Number of flows.
     pub(crate) flows: u64,
     /// The next flow.
     pub(crate) next_flow: FlowId,
-    /// Endpoints that are not names of sockets, numbered from [`OTHERS`] on.
+    /// Endpoints that are not names of sockets, numbered from [`FIRST_UNNAMED_ENDPOINT`] on.
     others: Interner<UnnamedEndpoint>,
     texts: Vec<Endpoint>,
     text_ids: FxHashMap<Endpoint, u32>,
@@ -86,8 +86,8 @@ enum UntracedPeer {
     NameLookup(HostIndex),
 }
 
-/// A position on one line, from a kind and two numbers. The lower number is often the successor of
-/// the previous one.
+/// Position of an entity on a single line ([`Locality`]), from its kind and two numbers. The lower
+/// number is often the successor of the previous entity's.
 fn on_line(kind: u64, upper: u32, lower: u32) -> u64 {
     kind << 62 ^ u64::from(upper) << 32 ^ u64::from(lower)
 }
@@ -130,7 +130,7 @@ impl<'a> EntityTables<'a> {
             seen: SpillableVec::new(&capture.pool),
             imported: Vec::new(),
             slots: SpillableVec::new(&capture.pool),
-            connecting: SpillableVec::new(&capture.pool),
+            setups: SpillableVec::new(&capture.pool),
             flows: 0,
             next_flow: FlowId::default(),
             others: Interner::new(&capture.pool),
@@ -183,16 +183,17 @@ impl<'a> EntityTables<'a> {
             self.slots.push(slot)?;
             let ends = [connection.connecting, connection.accepting];
             let [one, other] = ends.map(|end| self.sockets.get(end.get()?.index()));
-            self.connecting.push(ConnectionSetup::from_ends(one, other))?;
+            self.setups.push(ConnectionSetup::from_ends(one, other))?;
         }
         Ok(())
     }
 
     /// The setup of the connection with `row` as its first message; `None` for all other rows.
     pub(crate) fn connection_setup(&self, row: &MessageRow) -> Option<&ConnectionSetup> {
-        self.connecting.get(row.slot as usize).filter(|_| row.is_opening())
+        self.setups.get(row.slot as usize).filter(|_| row.is_opening())
     }
 
+    /// The two ends of a connection, each traced or untraced.
     fn slot_ends(&mut self, connection: &Connection) -> Result<[SlotEnd; 2], PathError> {
         let socket = |end: SocketIndex| self.sockets.get(end.index());
         let local = |end| socket(end).map_or(OptionalIndex::NONE, |end| end.local);
@@ -281,6 +282,7 @@ impl<'a> EntityTables<'a> {
         self.name_lookup_of(host.unwrap_or_default())
     }
 
+    /// The node of a host's name lookup.
     fn name_lookup_of(&mut self, host: HostIndex) -> Result<NodeId, PathError> {
         let number = self.untraced.intern(UntracedPeer::NameLookup(host))?;
         if number as usize == self.seen.len() {
@@ -374,13 +376,14 @@ impl<'a> EntityTables<'a> {
         }
     }
 
+    /// The endpoint with a name; `None` if it is not the name of a socket.
     fn named_endpoint(&self, name: OptionalIndex<SocketNameId>) -> Option<EndpointId> {
         name.get().filter(|_| self.capture.names.is_endpoint(name)).map(endpoint_of_name)
     }
 
     /// The number of an endpoint that is not the name of a socket.
     fn unnamed_endpoint(&mut self, other: UnnamedEndpoint) -> Result<EndpointId, PathError> {
-        Ok(EndpointId::from_index(OTHERS + self.others.intern(other)? as usize))
+        Ok(EndpointId::from_index(FIRST_UNNAMED_ENDPOINT + self.others.intern(other)? as usize))
     }
 
     /// The number of an endpoint of an import.
@@ -402,7 +405,7 @@ impl<'a> EntityTables<'a> {
     /// The text of an endpoint.
     pub(crate) fn write_endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
         // Writing into memory does not fail.
-        let _ = match id.index().checked_sub(OTHERS) {
+        let _ = match id.index().checked_sub(FIRST_UNNAMED_ENDPOINT) {
             Some(other) => self.others.values().get(other).map(|other| match *other {
                 UnnamedEndpoint::Process(pid) => write!(text, "unix:#{pid}"),
                 UnnamedEndpoint::Socket(pid, number) => write!(text, "unix:#{pid}/{number}"),

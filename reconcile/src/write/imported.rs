@@ -197,6 +197,7 @@ impl ImportJoiner<'_, '_> {
         self.calls.flush()
     }
 
+    /// Counts an imported message in the outcome.
     fn count_message(&mut self, m: &Message) {
         let counts = &mut *self.outcome;
         if m.is_connect() {

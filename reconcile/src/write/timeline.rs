@@ -32,10 +32,12 @@ pub(crate) struct PartitionedRows<'a> {
     sample: Vec<(u32, MessageRow)>,
     imported: PartitionStore<'a, ImportedRow>,
     imported_sample: Vec<ImportedRow>,
+    /// Number of rows, including imported ones.
     count: u64,
 }
 
-/// Sorters for what other passes join with messages; `None` for what no log has.
+/// Sorters of the keys by which other passes join their records with messages; `None` if no log has
+/// such records.
 pub(crate) struct MessageSorters<'a> {
     /// Messages that begin operations.
     pub(crate) begun: Option<ExternalSorter<'a, OperationStart>>,
@@ -102,6 +104,7 @@ impl<'a> PartitionedRows<'a> {
         self.imported.push_partition(rows)
     }
 
+    /// Sets the first slot of a partition's rows.
     pub(crate) fn set_begin(&mut self, partition: usize, begin: u32) {
         if let Some(slot) = self.begins.get_mut(partition) {
             *slot = begin;
@@ -125,8 +128,8 @@ impl<'a> PartitionedRows<'a> {
         boundaries
     }
 
-    /// Writes the rows to `path`, sorted by the common time, and what others join with them to
-    /// `sorters`.
+    /// Writes the rows to `path`, sorted by the common time. The keys by which other passes join
+    /// records with messages go to `sorters`.
     pub(crate) fn write_table(
         self,
         path: &DataPath,
@@ -143,7 +146,7 @@ impl<'a> PartitionedRows<'a> {
         };
         let mut counts = vec![0u64; many];
         let partitions = self.begins.len();
-        let deal = |piece: usize| {
+        let distribute = |piece: usize| {
             let mut counts = vec![0u64; many];
             let mut finder = BatchFinder { boundaries: &boundaries, latest: 0 };
             if let Some(piece) = piece.checked_sub(partitions) {
@@ -174,10 +177,10 @@ impl<'a> PartitionedRows<'a> {
         workers::run_in_order(
             threads,
             partitions + self.imported.partition_count(),
-            deal,
-            |_, dealt: Vec<u64>| {
-                progress.advance_step(dealt.iter().sum());
-                counts.iter_mut().zip(dealt).for_each(|(count, more)| *count += more);
+            distribute,
+            |_, of_piece: Vec<u64>| {
+                progress.advance_step(of_piece.iter().sum());
+                counts.iter_mut().zip(of_piece).for_each(|(count, more)| *count += more);
                 Ok::<_, PathError>(())
             },
         )?;
@@ -220,11 +223,14 @@ impl<'a> PartitionedRows<'a> {
 
 /// Finds the batches of keys. Most keys are in the batch of the previous key.
 struct BatchFinder<'a> {
+    /// The first key of each batch except the first batch.
     boundaries: &'a [RowKey],
+    /// The batch of the previous key.
     latest: usize,
 }
 
 impl BatchFinder<'_> {
+    /// The number of the batch to which a key belongs.
     #[inline]
     fn find_batch(&mut self, key: RowKey) -> usize {
         let before = self.latest.checked_sub(1).and_then(|before| self.boundaries.get(before));
@@ -245,9 +251,9 @@ struct RowBatches<'a> {
 }
 
 impl RowBatches<'_> {
-    /// Sorts and encodes the rows of one batch; in several groups if more are of one moment than
-    /// a group holds. Those that begin operations go to the records, and the spans of all, as far
-    /// as they are wanted.
+    /// Sorts and encodes the rows of one batch; in several groups if more rows are of one moment
+    /// than a group holds. If wanted, `records` get the rows that begin operations (`with_begun`),
+    /// and the spans of all rows (`with_spans`). `first` is the number of the first message.
     fn encode_batch(
         &self,
         batch: usize,

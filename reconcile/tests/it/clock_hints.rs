@@ -46,7 +46,8 @@ fn exchange(boot: u8, ahead: i64, at: i64) -> ClockExchange {
 fn write(system: &System, directory: &str, all: &[ClockExchange]) -> DataPath {
     let path = system.data().clock_hints_path(directory);
     let lines = all.iter().map(|exchange| format!("{exchange}\n"));
-    fs::write(&path, format!("{}\n{}", clock_exchange::HEAD, lines.collect::<String>())).unwrap();
+    fs::write(&path, format!("{}\n{}", clock_exchange::HEADER_LINE, lines.collect::<String>()))
+        .unwrap();
     path
 }
 

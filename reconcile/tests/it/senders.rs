@@ -51,7 +51,7 @@ fn hints(system: &System, host: &str, boot: u8, ahead: i64) {
         };
         format!("{times}\n")
     });
-    let text = format!("{}\n{}", clock_exchange::HEAD, lines.collect::<String>());
+    let text = format!("{}\n{}", clock_exchange::HEADER_LINE, lines.collect::<String>());
     fs::write(system.data().clock_hints_path(host), text).unwrap();
 }
 

@@ -221,12 +221,12 @@ fn found(log: &mut LogWriter, flow: u32, cookie: u64, [local, peer]: [&str; 2], 
     log.flow(at, flow, UNIX_STREAM, FlowOrigin::Found, cookie);
     log.endpoints(at, flow, FlowRole::Unknown, &unix_address(local), &unix_address(peer), 1);
     if other != 0 {
-        log.raw_record(at, encode::other_end(at, flow, other).as_slice());
+        log.raw_record(at, encode::other_end_record(at, flow, other).as_slice());
     }
 }
 
 fn look(log: &mut LogWriter, at: u64, flow: u32, bytes: u32) {
-    log.raw_record(at, encode::queued(at, flow, bytes, 200).as_slice());
+    log.raw_record(at, encode::queued_record(at, flow, bytes, 200).as_slice());
 }
 
 /// Two connections between two processes that were open before these were recorded, the server

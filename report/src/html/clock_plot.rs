@@ -20,12 +20,14 @@ const RIGHT: f64 = 120.0;
 /// The number of colours in the style sheet.
 const COLORS: usize = 10;
 /// Maximum number of characters of a name; a longer one is shortened.
-const NAME: usize = 15;
+const MAX_NAME_CHARACTERS: usize = 15;
 
 /// The plane of a drawing: it turns times and values into coordinates.
 struct PlotPlane {
     width: f64,
+    /// Space to the right of the plane.
     right: f64,
+    /// The first and the last time, in nanoseconds on the common clock.
     begin: i64,
     end: i64,
     /// The smallest and the largest value, in nanoseconds.
@@ -148,7 +150,7 @@ impl DriftPlot<'_> {
                             polyline points=(path_points(line.iter().map(|(at, value)| (plane.x_of_time(*at), plane.y_of_value(*value))))) {}
                             @if let Some(y) = name {
                                 text.name x=(format_coordinate(WIDE - RIGHT + 6.0)) y=(format_coordinate(y + 4.0)) {
-                                    (shorten_middle(&to_printable(&clock.host), NAME, '…'))
+                                    (shorten_middle(&to_printable(&clock.host), MAX_NAME_CHARACTERS, '…'))
                                 }
                             }
                         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::connects::JsonConnects;
 use super::trace::JsonTrace;
-use crate::delays::{DelayReport, DelayRow, DelaysOf};
+use crate::delays::{DelayReport, DelayRow, DelaySubject};
 use crate::hop_endpoints::HopEndpoints;
 use crate::options::Options;
 
@@ -61,9 +61,11 @@ impl<'a> DelayDocument<'a> {
 
 impl<'a> JsonDelays<'a> {
     fn from_row(row: &DelayRow<'a>) -> JsonDelays<'a> {
-        let of = match row.of {
-            DelaysOf::Node(node) => JsonDelaysOf::Node { node: &node.node, traced: node.traced },
-            DelaysOf::Hop(hop) => JsonDelaysOf::Hop(hop.into()),
+        let of = match row.subject {
+            DelaySubject::Node(node) => {
+                JsonDelaysOf::Node { node: &node.node, traced: node.traced }
+            }
+            DelaySubject::Hop(hop) => JsonDelaysOf::Hop(hop.into()),
         };
         let delays = row.delays;
         JsonDelays {

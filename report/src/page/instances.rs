@@ -10,7 +10,7 @@ use super::sample::{PageInstance, connection_waits};
 use crate::tuning::MAX_HOPS;
 
 /// Sentinel for an unknown time.
-const NONE: i64 = i64::MIN;
+const UNKNOWN_TIME: i64 = i64::MIN;
 
 /// The order in which instances are stepped through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,7 @@ struct PatternInstances {
     /// The waits for connections: index of the instance, index of the hop, and nanoseconds. The
     /// list is sorted.
     connecting: Vec<(u32, u32, i64)>,
+    /// Number of messages of each instance.
     hops: usize,
 }
 
@@ -78,7 +79,8 @@ impl InstanceStore {
         let waited = connection_waits(instance, pattern.hops);
         pattern.connecting.extend(waited.map(|(hop, time)| (number, hop, time)));
         pattern.instances.push((which.path, which.probability as f32, at, instance.duration()));
-        let since = |time: Option<i64>| time.map_or(NONE, |time| time.saturating_sub(start));
+        let since =
+            |time: Option<i64>| time.map_or(UNKNOWN_TIME, |time| time.saturating_sub(start));
         let hops = instance.hops.iter().take(pattern.hops);
         pattern.times.extend(hops.map(|hop| [since(hop.sent), since(hop.received)]));
     }
@@ -158,7 +160,7 @@ impl PatternInstances {
         let (path, probability, at, duration) = self.instances[place];
         let times = &self.times[place * self.hops..(place + 1) * self.hops];
         let column = |end: usize| {
-            times.iter().map(|time| (time[end] != NONE).then_some(time[end])).collect()
+            times.iter().map(|time| (time[end] != UNKNOWN_TIME).then_some(time[end])).collect()
         };
         let probability = (f64::from(probability) * 1e3).round() / 1e3;
         let first = self.connecting.partition_point(|(of, ..)| (*of as usize) < place);

@@ -14,8 +14,11 @@ use crate::tuning::{MAX_HOPS, MAX_PAGE_OPERATIONS};
 /// A call of a pattern with an operation on the page.
 #[derive(Clone, Copy, Debug)]
 struct PlacedCall {
+    /// The row of the operation.
     row: u32,
+    /// The hop of the request.
     request: u32,
+    /// The hop of the response.
     response: Option<u32>,
 }
 

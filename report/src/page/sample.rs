@@ -64,7 +64,9 @@ pub(super) fn connection_waits(
 /// A sample of the instances of a pattern.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InstanceSample {
+    /// The slowest instances, in descending order of duration.
     slowest: Vec<PageInstance>,
+    /// The other instances, sorted by their pseudorandom keys.
     others: Vec<(u64, PageInstance)>,
     /// Instances that are kept unconditionally.
     kept: Vec<PageInstance>,

@@ -41,8 +41,11 @@ impl TimeSlices {
 #[derive(Debug)]
 pub(super) struct PathSeries {
     slices: TimeSlices,
+    /// The expected number of paths that began in each slice.
     expected: Vec<f64>,
+    /// The sum of duration times probability of each slice, in nanoseconds.
     time: Vec<f64>,
+    /// The distribution of the durations of each slice.
     durations: Vec<LogHistogram>,
 }
 
@@ -74,6 +77,7 @@ impl PathSeries {
         self.durations[slice].add_time(duration, probability as f32);
     }
 
+    /// The columns, with as few slices merged into one as are necessary for enough paths in each.
     pub(super) fn to_columns(&self) -> SeriesColumns {
         let together = MERGED_SLICES.into_iter().find(|number| self.is_enough(*number));
         let together = together.unwrap_or(MERGED_SLICES[MERGED_SLICES.len() - 1]);
@@ -126,7 +130,8 @@ fn merge_histograms(histograms: &[LogHistogram]) -> LogHistogram {
     }
 }
 
-/// The paths of one pattern over time: the slices in which a path began.
+/// The paths of one pattern over time: the slices in which a path began, each with the expected
+/// number of paths and the sum of duration times probability in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PatternSeries(Vec<(u16, f64, f64)>);
 

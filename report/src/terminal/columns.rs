@@ -11,16 +11,16 @@ use crate::label::HopLabel;
 use crate::tree::{self, HopLine};
 /// Minimum number of characters for the tree. Below it, medians and then 99th percentiles are left
 /// out.
-const SCARCE_LABEL: usize = 26;
+const MIN_LABEL_CHARACTERS: usize = 26;
 
 /// The name of the column of the time that connections take.
-pub(super) const CONNECT: &str = "connect";
+pub(super) const CONNECT_TITLE: &str = "connect";
 
 /// The name of the column with the share of responses that report errors.
-pub(super) const ERRORS: &str = "errors";
+pub(super) const ERRORS_TITLE: &str = "errors";
 
 /// The number of characters of a full bar.
-pub(super) const BAR: usize = 8;
+pub(super) const BAR_CHARACTERS: usize = 8;
 
 /// The columns, as the number of characters before them and their width.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl TreeColumns {
         if left(&columns) < wanted.min(40) {
             columns.bars = false;
         }
-        while columns.delays > 1 && left(&columns) < wanted.min(SCARCE_LABEL) {
+        while columns.delays > 1 && left(&columns) < wanted.min(MIN_LABEL_CHARACTERS) {
             columns.delays -= 1;
         }
         columns.label = wanted.min(left(&columns));
@@ -84,12 +84,13 @@ impl TreeColumns {
 
     /// The column after the shares of errors.
     pub(super) fn errors_end(&self) -> usize {
-        self.connect_end() + if self.errors { ERRORS.len() + 1 } else { 0 }
+        self.connect_end() + if self.errors { ERRORS_TITLE.len() + 1 } else { 0 }
     }
 
     /// The column after the mean times of connecting.
     pub(super) fn connect_time_end(&self) -> usize {
-        self.network_end() + if self.connects { CONNECT.len().max(self.delay - 1) + 1 } else { 0 }
+        self.network_end()
+            + if self.connects { CONNECT_TITLE.len().max(self.delay - 1) + 1 } else { 0 }
     }
 
     /// The column after the shares of instances that make a connection.
@@ -99,7 +100,7 @@ impl TreeColumns {
 
     /// The column after the last one, which has a bar and the mark of the critical hop.
     fn total_end(&self) -> usize {
-        self.share_end() + if self.bars { BAR + 1 } else { 0 } + 2
+        self.share_end() + if self.bars { BAR_CHARACTERS + 1 } else { 0 } + 2
     }
 
     /// The delays of a summary that are shown.
@@ -121,6 +122,7 @@ impl TreeColumns {
     }
 }
 
+/// The number of characters of the longest delay of a hop.
 fn widest_delay(hop: &Hop, screen: &TerminalScreen) -> usize {
     let connect = hop.connect.map(|connect| connect.delay);
     [&hop.node, &hop.network, &hop.untraced, &connect]
@@ -132,6 +134,7 @@ fn widest_delay(hop: &Hop, screen: &TerminalScreen) -> usize {
         .unwrap_or(0)
 }
 
+/// The number of characters of the longest label in the tree of a pattern, with its indentation.
 fn widest_line(pattern: &PathPattern, screen: &TerminalScreen) -> usize {
     let width = |line: &HopLine| {
         label_indent(line) + HopLabel::from_ends(&pattern.hops[line.hop], screen.signs).width()

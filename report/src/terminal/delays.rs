@@ -13,7 +13,7 @@ use super::screen::TerminalScreen;
 use crate::delays::{DelayReport, DelayRow, DelaysBy};
 use crate::options::Options;
 /// Minimum number of characters for the names. Below it, the least important columns are left out.
-const SCARCE_NAME: usize = 30;
+const MIN_NAME_CHARACTERS: usize = 30;
 
 /// A column of numbers.
 struct DelayColumn {
@@ -91,9 +91,10 @@ pub(super) fn write_delays(
         );
         row.finish(out)?;
     }
-    screen.write_end(&report.meta, rows.iter().any(|row| row.of.is_untraced()), out)
+    screen.write_end(&report.meta, rows.iter().any(|row| row.subject.is_untraced()), out)
 }
 
+/// Writes the rows below a line of headings; `title` is the heading of the names.
 fn write_table(
     title: &str,
     rows: &[DelayRow<'_>],
@@ -104,14 +105,14 @@ fn write_table(
     let mut columns = delay_columns(rows, screen, with_bytes);
     let widest = rows
         .iter()
-        .map(|row| row.of.row_label(screen.signs, usize::MAX).chars().count())
+        .map(|row| row.subject.row_label(screen.signs, usize::MAX).chars().count())
         .max()
         .unwrap_or(0);
     let wanted = widest.max(title.chars().count());
     let left = |columns: &[DelayColumn]| {
         screen.width.saturating_sub(columns.iter().map(DelayColumn::width).sum())
     };
-    while left(&columns) < wanted.min(SCARCE_NAME) {
+    while left(&columns) < wanted.min(MIN_NAME_CHARACTERS) {
         let sooner = columns.iter().map(|column| column.gives_way).max().unwrap_or(0);
         if sooner == 0 {
             break;
@@ -136,7 +137,7 @@ fn write_table(
         };
     line(Some(title), "", &|column| (TextRole::Dim, column.title.to_owned())).finish(out)?;
     for (index, row) in rows.iter().enumerate() {
-        let label = row.of.row_label(screen.signs, name);
+        let label = row.subject.row_label(screen.signs, name);
         let cell = |column: &DelayColumn| {
             (column.role, column.cells.get(index).cloned().unwrap_or_default())
         };
@@ -151,6 +152,7 @@ fn is_connecting(row: &DelayRow<'_>) -> bool {
     row.delays.connect.is_some_and(|connect| connect.mean_over_all() >= 0.01 * own)
 }
 
+/// The columns of numbers, before any of them is left out.
 fn delay_columns(
     rows: &[DelayRow<'_>],
     screen: &TerminalScreen,

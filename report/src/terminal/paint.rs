@@ -97,6 +97,7 @@ impl PaintedRow {
         }
     }
 
+    /// Adds `text` after `blanks` blanks, or on a new line if it does not fit.
     fn push_separated(&mut self, blanks: usize, role: TextRole, text: &str) {
         if text.is_empty() {
             return;

@@ -8,7 +8,7 @@ use analyze::paths::timing::{CriticalDelay, DelayKind, PatternTiming, hop_time, 
 use message_trace::stats::DelaySummary;
 use message_trace::units::{format_duration, format_whole_percent};
 
-use super::columns::{BAR, CONNECT, ERRORS, TreeColumns, label_indent};
+use super::columns::{BAR_CHARACTERS, CONNECT_TITLE, ERRORS_TITLE, TreeColumns, label_indent};
 use super::paint::{PaintedRow, TextRole};
 use super::screen::TerminalScreen;
 use crate::label::HopLabel;
@@ -65,10 +65,10 @@ pub(super) fn write_tree(
         if columns.bars {
             row.pad_to(columns.share_end() + 1);
             row.push_text(role, &share_bar(share, screen.unicode));
-            row.pad_to(columns.share_end() + 1 + BAR);
+            row.pad_to(columns.share_end() + 1 + BAR_CHARACTERS);
         }
         if critical.is_some() {
-            row.pad_to(columns.share_end() + if columns.bars { BAR + 2 } else { 1 });
+            row.pad_to(columns.share_end() + if columns.bars { BAR_CHARACTERS + 2 } else { 1 });
             row.push_text(TextRole::Critical, if screen.unicode { "◀" } else { "<" });
         }
         row.finish(out)?;
@@ -91,16 +91,17 @@ fn write_heading(
         }
     }
     if columns.connects {
-        row.push_right(TextRole::Dim, CONNECT, columns.connect_time_end());
+        row.push_right(TextRole::Dim, CONNECT_TITLE, columns.connect_time_end());
         row.push_right(TextRole::Dim, "in", columns.connect_end());
     }
     if columns.errors {
-        row.push_right(TextRole::Dim, ERRORS, columns.errors_end());
+        row.push_right(TextRole::Dim, ERRORS_TITLE, columns.errors_end());
     }
     row.push_right(TextRole::Dim, "share", columns.share_end());
     row.finish(out)
 }
 
+/// Adds the guides, the mark and the label of a hop to `row`.
 fn push_label(
     line: &HopLine,
     pattern: &PathPattern,
@@ -130,6 +131,7 @@ fn push_label(
     row.push_text(if critical.is_some() { TextRole::Critical } else { TextRole::Plain }, &text);
 }
 
+/// Adds the shown delays of `summary` to `row`, in columns from `start` on.
 fn push_delays(
     summary: &DelaySummary,
     part: DelayKind,
@@ -178,9 +180,9 @@ fn mark_text(mark: ChainMark, unicode: bool) -> &'static str {
     }
 }
 
-/// A bar of at most [`BAR`] characters.
+/// A bar of at most [`BAR_CHARACTERS`] characters.
 fn share_bar(share: f64, unicode: bool) -> String {
-    let eighths = (share.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize;
+    let eighths = (share.clamp(0.0, 1.0) * (BAR_CHARACTERS * 8) as f64).round() as usize;
     if !unicode {
         return "=".repeat((eighths + 4) / 8);
     }

@@ -8,11 +8,9 @@ export interface Addressed {
   address: () => string;
   /** Shows the view of an address. */
   look: (text: string) => void;
-  /**
-   * The state that "back" returns over: a change of it is a step in the history, the rest is not.
-   */
+  /** The part of the state that "back" restores: a change of it is a step in the history. */
   step: () => string;
-  /** The address of a page without one. */
+  /** The address of the view that a page without an address shows. */
   first: string;
 }
 

@@ -22,7 +22,7 @@ export const KEYS: [string, string][] = [
   ["?", "this help"],
 ];
 
-/** The same for a page with the costs of requests. */
+/** The keys of a page with the costs of requests. */
 export const KEYS_OF_REQUESTS: [string, string][] = KEYS.map(([key, what]) =>
   key.startsWith("1 ") ? [`${key} 6`, `${what}, requests`] : key === "n p" ? [key, `${what}, or cluster`] : [key, what],
 );

@@ -26,7 +26,7 @@ export function followTheme(): void {
       if (chosen === "system") localStorage.removeItem("sockcap-theme");
       else localStorage.setItem("sockcap-theme", chosen);
     } catch {
-      // As above.
+      // Pages from disk may not store anything.
     }
   });
 }

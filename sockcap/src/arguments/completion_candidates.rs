@@ -21,7 +21,7 @@ use crate::tuning::DEFAULT_DIRECTORY;
 use crate::tuning::MAX_PATTERNS_OFFERED;
 
 /// The variable by which a shell's script requests completions.
-pub(crate) const VARIABLE: &str = "SOCKCAP_COMPLETE";
+pub(crate) const COMPLETION_VARIABLE: &str = "SOCKCAP_COMPLETE";
 
 /// The numbers of patterns, as in the report.
 pub(crate) fn pattern_candidates() -> ArgValueCandidates {
@@ -144,6 +144,7 @@ fn unfinished_data_dir() -> DataDir {
     DataDir::new(directory_argument(&words).unwrap_or_else(|| DEFAULT_DIRECTORY.into()))
 }
 
+/// The value of the last `-d` or `--data` among the words of a command line.
 fn directory_argument(words: &[OsString]) -> Option<PathBuf> {
     let mut named = None;
     for (place, word) in words.iter().enumerate() {

@@ -52,7 +52,7 @@ impl RunnableCommand for CompletionsCommand {
         };
         let mut script = Vec::new();
         shell.write_registration(
-            completion_candidates::VARIABLE,
+            completion_candidates::COMPLETION_VARIABLE,
             PROGRAM,
             PROGRAM,
             PROGRAM,

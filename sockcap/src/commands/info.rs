@@ -270,7 +270,7 @@ fn write_gaps(spots: &CaptureGaps, running: Vec<String>, out: &mut impl Write) -
     Ok(())
 }
 
-/// Writes the advice for each cause.
+/// Advice for each cause of unrecorded programs.
 fn remedies_of_programs(unseen: &[UnrecordedProgram]) -> Vec<String> {
     let causes: BTreeSet<&str> = unseen.iter().map(|unseen| unseen.cause).collect();
     causes
@@ -286,7 +286,7 @@ fn program_words(program: &UnrecordedProgram) -> String {
     format!("{program} ({cause}): pid {pid} on {}, {how} pid {}: {}", by.host, by.pid, by.command)
 }
 
-/// Writes the advice for each kind.
+/// Advice for each kind of uncaptured use.
 fn remedies_of_uncaptured(uses: &[UncapturedUse]) -> Vec<String> {
     let kinds: BTreeSet<_> = uses.iter().map(|found| found.kind).collect();
     kinds.into_iter().filter_map(remedy_for_uncaptured).map(str::to_owned).collect()

@@ -104,7 +104,7 @@ impl RunnableCommand for RecordCommand {
         let (mut named, mut injected) = (NamedPrograms::Nothing, None);
         if let Some(program) = self.command.first()
             && let Some(unseen) =
-                visibility::look_at_program(program, self.command.get(1..).unwrap_or(&[]))
+                visibility::inspect_program(program, self.command.get(1..).unwrap_or(&[]))
         {
             injected = unseen.can_be_injected().filter(|_| self.library.inject).map(Path::to_owned);
             if injected.is_some() {
@@ -237,8 +237,8 @@ fn strace_advice(arguments: &RecordCommand) -> String {
     )
 }
 
-/// Runs the command with the library preloaded, or put into its file `injected`, and waits for its
-/// end. Returns also whether the library could not be put into some programs.
+/// Runs the command with the library preloaded, or injected if `injected` names the command's file,
+/// and waits for its end. Also returns whether the library could not be put into some programs.
 fn run_under(
     library: &Path,
     directory: &Path,
@@ -268,7 +268,7 @@ fn run_under(
         // The library may still find a place for its logs, and the command runs anyway.
         tell!("sockcap: warning: {}: {error}", directory.join("hosts").join(&host).display());
     }
-    let logs = folders::of_host(directory, &host);
+    let logs = folders::host_folder(directory, &host);
     let injection = arguments
         .library
         .inject
@@ -333,8 +333,8 @@ fn end_switches(switches: SwitchRecording) {
     }
 }
 
-/// The library: from `SOCKCAP_LIBRARY`, next to this program, or in the `lib` directory next to the
-/// program's own directory.
+/// The library, in the build that records resources if `resources` is set: from `SOCKCAP_LIBRARY`,
+/// next to this program, or in the `lib` directory next to the program's own directory.
 fn find_library(resources: bool) -> Result<PathBuf, CommandError> {
     let (name, build) = match resources {
         true => ("libsockcap_resources.so", "scripts/build"),

@@ -78,7 +78,7 @@ impl RunnableCommand for SynthCommand {
         let config = config.with_changes(&self.config_changes());
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if !config.call_ids && self.truth.is_some() {
-            stands_alone(&data, &name)?;
+            refuse_other_contents(&data, &name)?;
         }
         let made = maketrace::make_trace(&config, &TerminalProgress::new())?;
         let place = synthetic_import::write_trace(&made.trace, &data, &name)?;
@@ -166,7 +166,7 @@ fn parse_factor(text: &str) -> Result<f64, String> {
 
 /// Refuses a directory with other contents: messages would not have the numbers that the truth
 /// gives them.
-fn stands_alone(data: &DataDir, name: &str) -> Result<(), CommandError> {
+fn refuse_other_contents(data: &DataDir, name: &str) -> Result<(), CommandError> {
     let alone = data.log_paths()?.is_empty()
         && data.imported_messages()?.iter().all(|import| import.name == name);
     if alone { Ok(()) } else { Err(CommandError::NotAlone(data.path().to_owned())) }

@@ -152,7 +152,9 @@ const NO_TOKEN: &str = "this page is for the user who started 'sockcap view': op
 struct ViewPages {
     address: SocketAddr,
     token: PageToken,
+    /// The HTML page, which loads its data from the other addresses.
     frame: Arc<[u8]>,
+    /// Number of patterns.
     patterns: usize,
     page: PageData,
     instances: InstanceStore,

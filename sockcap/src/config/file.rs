@@ -15,13 +15,13 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The flag that names the data directory.
-pub(super) const DATA: &str = "data";
+pub(super) const DATA_FLAG: &str = "data";
 
 /// The keys that a data directory's file may set, by command: how commands that read display their
 /// results. A data directory may come from another person, so all other keys are refused: what is
 /// recorded, how it is analysed, which files are read and written, which servers are contacted,
 /// what is left out, and how much memory is used.
-pub(super) const IN_DATA: [(&str, &[&str]); 7] = [
+pub(super) const DATA_FILE_KEYS: [(&str, &[&str]); 7] = [
     ("report", &["color", "hops", "hosts", "json", "limit", "node", "roles", "sort", "source"]),
     ("view", &["node", "roles", "sort", "source"]),
     ("info", &["json", "processes", "source"]),
@@ -94,7 +94,7 @@ fn text_in(data: &Path, name: &str) -> io::Result<String> {
 /// Whether a data directory's file may set this key of the command with these names.
 pub(super) fn may_be_in_data(names: &[String], key: &str) -> bool {
     let [command] = names else { return false };
-    IN_DATA.iter().any(|(name, keys)| name == command && keys.contains(&key))
+    DATA_FILE_KEYS.iter().any(|(name, keys)| name == command && keys.contains(&key))
 }
 
 /// Reads a file. A file that does not exist has no settings.

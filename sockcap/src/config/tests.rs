@@ -287,7 +287,7 @@ fn an_error_of_a_combination_names_the_settings_from_files() {
 fn all_permitted_settings_of_a_data_directory_are_keys() {
     let mut command = with_switches(command_line::define_commands());
     command.build();
-    for (name, keys) in file::IN_DATA {
+    for (name, keys) in file::DATA_FILE_KEYS {
         let command = command.find_subcommand(name).unwrap();
         for key in keys {
             let mut flags = command.get_arguments().filter(|argument| file::is_key(argument));

@@ -147,6 +147,7 @@ enum EscapeKind {
     Other,
 }
 
+/// Parses the escape sequence at the start of `text`.
 fn parse_style(text: &str) -> EscapeKind {
     let Some(parameters) = text.strip_prefix("\x1b[") else {
         return if text == "\x1b" { EscapeKind::Begun } else { EscapeKind::Other };

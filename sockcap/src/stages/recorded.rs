@@ -69,7 +69,7 @@ pub(crate) fn run_reconcile(
     Ok(reconcile::reconcile(data, options, &TerminalProgress::new())?)
 }
 
-/// The own messages of a process that an analysis with nodes of that grain uses.
+/// Which messages that a process sends to itself an analysis with nodes of that grain uses.
 fn wanted_internal(grain: NodeGrain) -> InternalMessages {
     match grain {
         NodeGrain::Thread => InternalMessages::BetweenThreads,
@@ -77,8 +77,8 @@ fn wanted_internal(grain: NodeGrain) -> InternalMessages {
     }
 }
 
-/// The own messages of a process that exist, so that new ones are made like the former ones. A
-/// user's choice to keep them holds only once.
+/// Which messages that a process sends to itself are in the trace now, so that the messages are
+/// made again in the same way. A user's choice to keep them holds only once.
 fn last_internal(last: Option<&Reconciliation>) -> InternalMessages {
     match last.and_then(|last| last.settings).map(|settings| settings.internal) {
         Some(InternalMessages::BetweenThreads) => InternalMessages::BetweenThreads,

@@ -9,14 +9,14 @@ use crate::source::CrateSources;
 pub struct ModuleDependency {
     /// Path of the module that uses the item.
     pub from: Vec<String>,
-    /// Path of the module that defines it.
+    /// Path of the module that defines the item.
     pub to: Vec<String>,
     /// Name of the item.
     pub name: String,
 }
 
 /// Maximum number of re-exports between a name and its definition.
-const RE_EXPORTS: usize = 16;
+const MAX_RE_EXPORTS: usize = 16;
 
 impl CrateSources {
     /// All dependencies, one for each used name.
@@ -24,7 +24,7 @@ impl CrateSources {
         let mut dependencies = BTreeSet::new();
         for (from, module) in &self.modules {
             for path in &module.used {
-                if let Some((to, name)) = self.find_definition(path, RE_EXPORTS)
+                if let Some((to, name)) = self.find_definition(path, MAX_RE_EXPORTS)
                     && to != *from
                 {
                     dependencies.insert(ModuleDependency { from: from.clone(), to, name });

@@ -25,16 +25,16 @@ impl std::error::Error for SourceError {}
 /// A module: one file of a crate, with its inline modules.
 #[derive(Debug, Default)]
 pub struct SourceModule {
-    /// Its file.
+    /// File of the module.
     pub file: PathBuf,
-    /// Names that it defines.
+    /// Names that the module defines.
     pub(crate) items: BTreeSet<String>,
-    /// Names that it imports or re-exports, with the path from the crate's root that each one
-    /// stands for.
+    /// Names that the module imports or re-exports, with the path from the crate's root that each
+    /// name stands for.
     pub(crate) names: BTreeMap<String, Vec<String>>,
-    /// Modules from which it imports or re-exports everything.
+    /// Modules from which the module imports or re-exports everything.
     pub(crate) globs: Vec<Vec<String>>,
-    /// Paths that it uses, from the crate's root.
+    /// Paths that the module uses, from the crate's root.
     pub(crate) used: BTreeSet<Vec<String>>,
 }
 

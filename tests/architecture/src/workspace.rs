@@ -8,11 +8,11 @@ use crate::source::SourceError;
 /// A crate of the workspace.
 #[derive(Debug)]
 pub struct WorkspaceMember {
-    /// Its name.
+    /// Name of the crate.
     pub name: String,
-    /// Its folder.
+    /// Folder of the crate.
     pub folder: PathBuf,
-    /// Names of the crates of this workspace on which it depends, except for its tests.
+    /// Names of the crates of this workspace on which the crate depends, except for its tests.
     pub needs: BTreeSet<String>,
 }
 

@@ -70,8 +70,8 @@ def is_originated(mutation):
     return bool(originators) and calls(originators[0]["tree"], "data miss") < calls(mutation["tree"], "data miss")
 
 
-# For each fault: the relevant mutations, whether a relevant mutation reports its place or kind, and
-# its nodes.
+# For each fault: a function that returns whether a mutation is relevant, a function that returns
+# whether a relevant mutation shows the place or the kind of the fault, and the faulty nodes.
 FAULTS = {
     "spin": (relevant_to_spin, is_located, ("storage1", "storage2", "storage3")),
     "cache": (relevant_to_cache, is_originated, ("nfs",)),

@@ -12,20 +12,20 @@ import program
 # spin, the run takes 51 minutes instead of 44.
 BEFORE, AFTER = 565_295, 567_657
 LENGTH, SPIN_LENGTH = 44 * 60, 51 * 60
-# 1 ms; and 20 MB in blocks of 16 KiB.
+# The fault `spin`: a wait of 1 ms, in nanoseconds. The fault `cache`: 20 MB, in blocks of 16 KiB.
 SPIN_NS, SMALL_CACHE = 1_000_000, 20 << 6
 # A small period, for pairs without a change.
 SMALL, SMALL_LENGTH = 40_000, 310
 # Requests of a synthetic run of operations.
 OPERATIONS = 12_000
-# Where recordings are cut in two, as fractions of their length.
+# Points at which recordings are cut in two, as fractions of their length.
 CUTS = (0.4, 0.45, 0.5, 0.55, 0.6)
 # Faults were injected while this set was recorded.
 CHANGED_SETS = ("nezha_ob_0822_small",)
 
 
 def made(directory, **changes):
-    """A period of the storage system."""
+    """Makes a period of the synthetic storage system in `directory`, with these settings."""
     program.run(program.STORAGE, directory, *(f"{key}={value}" for key, value in changes.items()))
     return directory
 

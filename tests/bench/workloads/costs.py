@@ -1,4 +1,5 @@
-"""Cost of `record --resources` for a busy server: its throughput with and without, in alternation.
+"""Cost of `record --resources` for a busy server: throughput with and without recording, in
+alternation.
 
 In addition to throughput, the processor time per request of server and recorder together. It is
 more stable if other programs use the machine.

@@ -47,6 +47,6 @@ EXPERIMENTS = [Experiment(*row) for row in (
     ("4.7", "abef", 1, None, "4 clusters", None),
     ("4.8", "abef", 5, None, "4 clusters and 2 outliers", None),
 )]
-# The target share, in percent, and target errors of the model: of processor time and of network, in
-# percent.
+# Targets, in percent: share of the processor time that is charged to requests; and errors of the
+# model, of processor time and of network.
 CHARGED, ERRORS = 97.0, (2.0, 5.0)

@@ -60,7 +60,7 @@ class Run:
     # Processor time of the server from its first request on, in nanoseconds.
     process_ns: int
     pid: int
-    # The clock of the epoch minus the monotonic one, in nanoseconds.
+    # The wall clock minus the monotonic clock, in nanoseconds.
     offset: int
     accounts: list = field(default_factory=list)
     # Time from the first request to the last, in seconds.
@@ -93,12 +93,12 @@ def known_tracepoints():
 
 @contextlib.contextmanager
 def traced(path):
-    """Records the whole machine with perf while it runs."""
+    """A context manager: perf records the whole machine while its body runs."""
     command = ["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-m", "16M", "-r", "1", "-o", path]
-    # Without the last option it would record its own writes of the recording, and so on.
+    # Without --exclude-perf, perf would record its own writes of the recording, and so on.
     command += ["-e", ",".join(known_tracepoints()), "--exclude-perf"]
-    # It starts disabled, and reports when it is enabled: earlier events are not part of a trace,
-    # and a connection that is accepted then is unknown.
+    # perf starts disabled, and reports when it is enabled. Events before that report are not
+    # recorded, so a connection that was accepted before it would be unknown.
     orders, answers = path + ".orders", path + ".answers"
     for pipe in (orders, answers):
         os.mkfifo(pipe)

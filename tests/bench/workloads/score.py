@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 # Maximum distance of a seed from its read, in nanoseconds, after subtracting the difference of the
 # clocks.
-SLACK = 50_000
+MAX_SEED_DISTANCE = 50_000
 # Distance of a request's processor time from the median of its kind, by the server's own account,
 # from which on it counts as disturbed: relative to the median, and in nanoseconds if that is more.
 DISTURBED, DISTURBED_NS = 0.1, 50_000
@@ -80,7 +80,7 @@ def matched(accounts, found, shift=None):
     result.foreign = [request for request in found if request.thread not in readers]
     for request in read:
         of, far = turn(request, shift)
-        if far > SLACK:
+        if far > MAX_SEED_DISTANCE:
             result.foreign.append(request)
         elif request.seeds > 1:
             result.merged.append((request, of))
@@ -101,8 +101,8 @@ def charged(run, found):
 
 
 def own_charged(run):
-    """The same by the server's own account: what a recorder of all calls of the server's code could
-    find.
+    """Share of the server's processor time that its own account charges to requests, from 0 to 1: as
+    much as a recorder of all calls of the server's code could find.
     """
     return sum(of.processor_ns for of in run.accounts) / run.process_ns
 
@@ -113,9 +113,10 @@ def differences(pairs):
 
 
 def model_error(found, representatives):
-    """Relative error of the model: that many requests, each with its cluster representative's
-    demands, compared with the found demands, for processor time and network (6.1.1). If the
-    representative belongs to another server, the first request of the cluster is used.
+    """Relative errors of the model for processor time and network (Magpie, section 6.1.1): the sum of
+    the demands of the found requests, compared with the sum of the demands of their clusters'
+    representatives. If the representative belongs to another server, the first request of the
+    cluster is used.
     """
     by_number, first = {request.number: request for request in found}, {}
     for request in found:

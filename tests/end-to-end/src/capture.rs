@@ -19,13 +19,15 @@ pub fn preloaded_library() -> &'static Path {
     LIBRARY.get_or_init(|| build_library("preload", &[]))
 }
 
-/// The preloaded library that also records resources, likewise.
+/// The preloaded library that also records resources, in its release build, built once for each
+/// test program.
 pub fn resources_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| build_library("preload-resources", &["--features", "resources"]))
 }
 
-/// The library that is injected into programs that load none, likewise.
+/// The library that is injected into programs that load no library, in its release build, built
+/// once for each test program.
 pub fn injected_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| build_library("preload-injected", &["--features", "injected"]))
@@ -60,7 +62,7 @@ pub fn copy_program(from: &Path, to: &Path) {
     run_successfully(Command::new("cp").arg(from).arg(to));
 }
 
-/// The path of an installed program; if it is not installed, the test fails with its name.
+/// The path of an installed program; if the program is not installed, the test fails with its name.
 pub fn program_path(name: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     // Debian keeps the server programs of PostgreSQL in directories by version.
@@ -79,8 +81,8 @@ pub fn python_path() -> PathBuf {
     if path.exists() { path.to_owned() } else { program_path("python3") }
 }
 
-/// Python: `echo(clients, rounds)` runs `clients` clients of an asyncio server, each with longer
-/// messages than the one before.
+/// Python code in which `echo(clients, rounds)` runs `clients` clients of an asyncio server, each
+/// with longer messages than the one before.
 pub const ECHO: &str = r#"
 import asyncio
 async def serve(reader, writer):
@@ -186,7 +188,7 @@ impl TestRecording {
             .any(|file| SocketLog::open(file.path()).is_ok())
     }
 
-    /// The one log.
+    /// The log of a recording that must have exactly one.
     pub fn only_log(&self) -> ReadLog {
         let mut logs = self.read_logs();
         assert_eq!(logs.len(), 1, "one process, one log");
@@ -209,7 +211,7 @@ pub struct ReadLog {
     pub path: PathBuf,
     /// The log.
     pub log: SocketLog,
-    /// Its records, thread by thread.
+    /// The records of the log, thread by thread.
     pub entries: Vec<LogEntry>,
     /// Damaged parts of the log.
     pub damage: Vec<LogDamage>,
@@ -225,27 +227,27 @@ impl ReadLog {
     }
 
     /// The records, which must all be complete, with none lost.
-    pub fn whole_records(&self) -> impl Iterator<Item = &LogRecord> {
+    pub fn complete_records(&self) -> impl Iterator<Item = &LogRecord> {
         assert_eq!(self.damage, [], "{:?}", self.log.path());
         assert_eq!(self.log.header().lost, [0; 8], "{:?}", self.log.path());
         self.entries.iter().map(|entry| &entry.record)
     }
 
-    /// Programs that it started and that are not recorded, each with the cause (of
+    /// Programs that the log's process started and that are not recorded, each with the cause (of
     /// `socket_log::layout::unseen`) and its path.
     pub fn unseen_programs(&self) -> Vec<(u16, &str)> {
         let unseen = |record| match record {
             &LogRecord::Unseen { cause, ref program, .. } => Some((cause, program.as_str())),
             _ => None,
         };
-        self.whole_records().filter_map(unseen).collect()
+        self.complete_records().filter_map(unseen).collect()
     }
 
-    /// The messages of each thread and direction, on all flows. Datagrams without payload are left
-    /// out.
+    /// The number and bytes of the messages of each thread and direction, on all flows. Datagrams
+    /// without payload are left out.
     pub(crate) fn thread_traffic(&self) -> ThreadTraffic {
         let mut traffic = BTreeMap::<_, FlowTraffic>::new();
-        self.whole_records().count(); // This checks that all records are complete.
+        self.complete_records().count(); // This checks that all records are complete.
         for entry in &self.entries {
             if let LogRecord::Transfer { direction, bytes, .. }
             | LogRecord::Datagram { direction, bytes: bytes @ 1.., peeked: false, .. } =
@@ -262,7 +264,7 @@ impl ReadLog {
     /// The calls and the bytes of each flow and direction, of streams and datagrams alike.
     pub fn traffic_by_flow(&self) -> BTreeMap<(u32, socket_log::encode::Direction), FlowTraffic> {
         let mut traffic = BTreeMap::<_, FlowTraffic>::new();
-        for record in self.whole_records() {
+        for record in self.complete_records() {
             if let LogRecord::Transfer { direction, flow, bytes, .. }
             | LogRecord::Datagram { direction, flow, bytes, peeked: false, .. } = record
             {
@@ -275,7 +277,7 @@ impl ReadLog {
     }
 }
 
-/// Traffic of each thread.
+/// Traffic of each thread, by thread id and direction.
 pub(crate) type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), FlowTraffic>;
 
 /// Calls and their bytes.

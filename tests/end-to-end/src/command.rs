@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::sockcap_program;
 
-/// Outcome of a command; the test decides whether it has to succeed.
+/// Runs `sockcap`; the test decides whether the command has to succeed.
 pub fn run_sockcap(arguments: &[&str], directory: &Path) -> Output {
     let mut command = Command::new(sockcap_program());
     command.args(arguments).current_dir(directory).stdin(Stdio::null());

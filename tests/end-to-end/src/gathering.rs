@@ -13,7 +13,7 @@ use crate::lab::{LabHost, RunningProgram};
 use crate::sockcap_program;
 
 /// Maximum time that a test waits for an expected event.
-const PATIENCE: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_secs(120);
 
 /// The port of all collectors.
 pub const PORT: u16 = 9712;
@@ -21,7 +21,7 @@ pub const PORT: u16 = 9712;
 /// A collector and the keys of all hosts.
 pub struct TestCollector {
     host: LabHost,
-    /// The data directory that it gathers logs into.
+    /// The data directory into which the collector gathers logs.
     pub data: PathBuf,
     keys: PathBuf,
     options: Vec<String>,
@@ -52,7 +52,7 @@ impl TestCollector {
         }
     }
 
-    /// Adds one more option.
+    /// Adds an option, with its value, to the command line of the collector.
     pub fn add_option(&mut self, option: &str, value: &str) {
         self.options.extend([option.to_owned(), value.to_owned()]);
     }
@@ -62,12 +62,12 @@ impl TestCollector {
         self.keys.join(format!("{of}.pem"))
     }
 
-    /// The address that it listens on.
+    /// The address on which the collector listens.
     pub fn address(&self) -> SocketAddr {
         self.host.address_at(PORT)
     }
 
-    /// Starts it, and waits until it listens.
+    /// Starts the collector, and waits until it listens.
     pub fn start_collector(&self) -> RunningProgram {
         let mut command = self.host.plain_command(sockcap_program());
         command.args([
@@ -99,23 +99,24 @@ impl TestCollector {
         logs_in(&self.data.join("hosts").join(host.name()))
     }
 
-    /// Waits until it has exactly these logs of a host.
+    /// Waits until the collector has exactly these logs of a host.
     pub fn wait_for(&self, host: &LabHost, expected: &BTreeMap<String, Vec<u8>>) {
         wait_until("all is gathered", || self.gathered_logs(host) == *expected);
     }
 }
 
-/// A collector on the loopback interface, without keys or encryption. It ends with this value.
+/// A collector on the loopback interface, without keys or encryption; ended on drop.
 pub struct PlainCollector {
     process: Child,
-    /// The address that it listens on.
+    /// The address on which the collector listens.
     pub address: String,
-    /// The data directory that it gathers logs into.
+    /// The data directory into which the collector gathers logs.
     pub data: PathBuf,
 }
 
 impl PlainCollector {
-    /// Starts one that gathers into a directory below `directory`, and waits until it listens.
+    /// Starts a collector that gathers into a directory below `directory`, and waits until it
+    /// listens.
     pub fn start_in(directory: &Path) -> PlainCollector {
         fs::create_dir_all(directory).expect("a directory");
         let (data, printed) = (directory.join("gathered"), directory.join("collector.printed"));
@@ -144,14 +145,15 @@ impl Drop for PlainCollector {
 
 /// Waits until a condition holds.
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + MAX_WAIT;
     while !holds() {
         assert!(Instant::now() < deadline, "in vain: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// The logs in a directory that have been begun, by name, with their contents.
+/// The contents of the logs in a directory, by file name, except for preallocated logs that no
+/// process has begun.
 pub fn logs_in(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let names = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut logs = BTreeMap::new();
@@ -168,7 +170,7 @@ pub fn logs_in(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     logs
 }
 
-/// Fails if two sets of logs differ, with the differences.
+/// Fails if two sets of logs differ, and names the pages that differ.
 pub fn assert_same(gathered: &BTreeMap<String, Vec<u8>>, original: &BTreeMap<String, Vec<u8>>) {
     let names = |logs: &BTreeMap<String, Vec<u8>>| logs.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(gathered), names(original));
@@ -189,7 +191,7 @@ pub fn assert_same(gathered: &BTreeMap<String, Vec<u8>>, original: &BTreeMap<Str
 pub struct SmallTmpfs(PathBuf);
 
 impl SmallTmpfs {
-    /// Size in KiB.
+    /// Mounts a file system of `size` KiB at the directory.
     pub fn new(directory: &Path, size: u32) -> SmallTmpfs {
         fs::create_dir_all(directory).expect("a directory");
         run_successfully(
@@ -200,7 +202,7 @@ impl SmallTmpfs {
         SmallTmpfs(directory.to_owned())
     }
 
-    /// Resizes it.
+    /// Resizes the file system to `size` KiB.
     pub fn resize(&self, size: u32) {
         let size = format!("remount,size={size}k");
         run_successfully(Command::new(program_path("mount")).args(["-o", &size]).arg(&self.0));
@@ -217,7 +219,7 @@ impl Drop for SmallTmpfs {
 pub struct OverlayMount(PathBuf);
 
 impl OverlayMount {
-    /// Mounts it with its layers below `layers`.
+    /// Mounts an overlay at `directory`, with its layers below `layers`.
     pub fn new(directory: &Path, layers: &Path) -> OverlayMount {
         let [lower, upper, work] = ["lower", "upper", "work"].map(|name| layers.join(name));
         for made in [directory, &lower, &upper, &work] {

@@ -2,9 +2,9 @@
 //! name and a clock of its own, connected by bridges. Programs run on a host recorded, unrecorded,
 //! or with any command of the test, and see the same network calls as on separate machines.
 //!
-//! It needs root and `ip`; a test fails if one of them is missing. The bridges are in namespaces
-//! too, so the machine's own network is not touched. Everything that a lab made is removed with it,
-//! also after a panic, and the remains of a killed test are removed by the next.
+//! A lab needs root and `ip`; a test fails without them. The bridges are in namespaces too, so the
+//! machine's own network is not touched. Everything that a lab made is removed with it, also after
+//! a panic, and the remains of a killed test are removed by the next.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::PermissionsExt;
@@ -70,7 +70,7 @@ impl HostLab {
         namespace
     }
 
-    /// A separate network with a number from the test.
+    /// Adds a network of its own, with a number that the test chooses.
     pub fn add_network(&mut self, number: u8) -> LabNetwork {
         let namespace = self.add_namespace(&format!("bridge{number}"));
         namespace.run_ip("link add bridge type bridge");
@@ -78,7 +78,7 @@ impl HostLab {
         LabNetwork { number }
     }
 
-    /// A host on `network` with the machine's own clock. Its addresses are `10.N.0.K` and
+    /// Adds a host on `network` with the machine's own clock. Its addresses are `10.N.0.K` and
     /// `fd00:N::K` for the K-th host of the lab.
     pub fn add_host(&mut self, name: &str, network: LabNetwork) -> LabHost {
         let namespace = self.add_namespace(name);

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The workspace.
+/// The root folder of the workspace.
 pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace")
 }
@@ -41,7 +41,8 @@ pub fn target_directory() -> PathBuf {
     profile_directory().parent().expect("the target directory").to_owned()
 }
 
-/// Name of that profile, as scripts expect it in `SOCKCAP_PROFILE`.
+/// Name of the profile in which the running test was built, as scripts expect it in
+/// `SOCKCAP_PROFILE`.
 pub fn profile_name() -> &'static str {
     if profile_directory().ends_with("release") { "release" } else { "debug" }
 }

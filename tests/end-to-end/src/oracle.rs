@@ -20,7 +20,7 @@ pub struct StracedRecording {
     pub recording: TestRecording,
     /// strace's output, one file for each command.
     pub traces: Vec<PathBuf>,
-    /// strace's options, if they differ from those of the comparison.
+    /// strace's options; `None` for those that [`StracedRecording::compare_logs`] needs.
     options: Option<Vec<String>>,
 }
 
@@ -59,7 +59,7 @@ impl StracedRecording {
             ),
             None => strace::strace_command(command, &output),
         };
-        // strace names threads, and not what runs on them.
+        // strace names threads, and not the coroutines or goroutines that run on them.
         command.env("SOCKCAP_RUNTIMES", "0");
         command
     }
@@ -177,8 +177,8 @@ pub fn start_server(name: &'static str, command: &mut Command, port: u16) -> Tes
     panic!("{command:?} does not listen on port {port}");
 }
 
-/// Waits until all threads of a process sleep. A thread on its way back from a call has yet to
-/// record what the kernel has sent; if the process ended before that, it would be lost.
+/// Waits until all threads of a process sleep. A thread that is returning from a call has not yet
+/// recorded what the kernel has sent; if the process ended now, the record would be lost.
 pub(crate) fn wait_until_idle(pid: u32) {
     let sleeps = |task: fs::DirEntry| {
         let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use crate::capture::{python_path, run_successfully};
 use crate::{repository, target_directory};
 
-/// One set is installed at a time.
+/// Held while a set of packages is installed, so that one set is installed at a time.
 static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// A Python with these packages of pip, such as `six==1.17.0`.
@@ -45,7 +45,7 @@ pub fn web_packages() -> PathBuf {
     repository().join("report/web")
 }
 
-/// The folder of a set of packages. An incomplete installation is started again.
+/// The folder of a set of packages. An incomplete installation is repeated.
 fn install_packages(tool: &str, packages: &[&str], install: impl FnOnce(&Path)) -> PathBuf {
     let allowed = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
     let name: String = packages.join(" ").chars().map(allowed).collect();

@@ -1,5 +1,5 @@
-//! Recordings of `spent.c` with their resources: a server with requests that each spend their time
-//! in one way, and that prints what they did.
+//! Recordings, with resources, of `tests/programs/spent.c`: a server whose requests each spend
+//! their time in one way, and which prints how.
 
 use std::fs;
 use std::path::Path;
@@ -9,14 +9,14 @@ use crate::capture::{TestRecording, copy_program, run_successfully};
 use crate::sockcap_program;
 
 /// The ways in which requests spend their time.
-pub const KINDS: [&str; 6] = ["sleep", "spin", "sync", "lock", "call", "push"];
+pub const REQUEST_KINDS: [&str; 6] = ["sleep", "spin", "sync", "lock", "call", "push"];
 
 /// The server's output about a request, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct ServerFigures {
     /// The kind of the request.
     pub kind: String,
-    /// The time that its thread was blocked.
+    /// The time for which the thread of the request was blocked, in nanoseconds.
     pub blocked: i64,
 }
 
@@ -63,7 +63,7 @@ fn parse_figures(printed: &str) -> SpentRecording {
             _ => {}
         }
     }
-    assert_eq!(spent.ports.len(), KINDS.len(), "{printed}");
+    assert_eq!(spent.ports.len(), REQUEST_KINDS.len(), "{printed}");
     spent
 }
 

@@ -15,8 +15,8 @@ use crate::capture::{FlowTraffic, ThreadTraffic, program_path};
 pub(crate) const CALLS: &str = "trace=read,readv,preadv2,recvfrom,recvmsg,recvmmsg,write,writev,pwritev2,sendto,sendmsg,sendmmsg,\
                      sendfile,splice,tee,vmsplice,io_uring_setup";
 
-/// A command that runs `traced` under strace, which writes to `output`. Its limit on texts is also
-/// its limit on the messages of a batch.
+/// A command that runs `traced` under strace, which writes to `output`. The option `-s` limits
+/// texts and also the messages of a batch (`recvmmsg`, `sendmmsg`).
 pub fn strace_command(traced: &Command, output: &Path) -> Command {
     strace_with_options(
         traced,
@@ -58,11 +58,12 @@ pub fn traffic_of_threads(output: &str) -> ThreadTraffic {
     traffic
 }
 
-/// A connection by its ends, its own first, and a direction.
-pub type ConnectionWay = (SocketAddr, SocketAddr, Direction);
+/// A direction of a connection as a program sees it: the program's own end, the other end, and
+/// whether bytes are sent or received.
+pub type ConnectionDirection = (SocketAddr, SocketAddr, Direction);
 
 /// Bytes of each message on TCP connections, from `output`.
-pub fn bytes_by_connection(output: &str) -> BTreeMap<ConnectionWay, Vec<u64>> {
+pub fn bytes_by_connection(output: &str) -> BTreeMap<ConnectionDirection, Vec<u64>> {
     let mut moved = BTreeMap::<_, Vec<u64>>::new();
     for (_, call) in calls_by_thread(output) {
         let Some((_, arguments)) = call.split_once('(') else { continue };

@@ -17,7 +17,7 @@ use socket_log::{LogRecord, SocketName};
 use crate::capture::{ReadLog, TestRecording, program_path};
 use crate::oracle::wait_until_idle;
 use crate::sockcap_program;
-use crate::strace::{self, ConnectionWay};
+use crate::strace::{self, ConnectionDirection};
 
 /// A recorded program with strace attached.
 pub struct StracedProgram {
@@ -26,7 +26,8 @@ pub struct StracedProgram {
     port: u16,
     strace: Child,
     trace: PathBuf,
-    /// The connection that marks the start of what both have seen.
+    /// The address of the test's end of a connection. Calls from this connection on are seen by
+    /// both the recorder and strace.
     mark: SocketAddr,
 }
 
@@ -67,11 +68,11 @@ impl StracedProgram {
             .stderr(Stdio::piped())
             .spawn()
             .expect("strace starts");
-        let mut said = BufReader::new(strace.stderr.take().expect("what strace says"));
+        let mut output = BufReader::new(strace.stderr.take().expect("what strace says"));
         let mut line = String::new();
-        said.read_line(&mut line).expect("text");
+        output.read_line(&mut line).expect("text");
         assert!(line.contains("attached"), "{line}");
-        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
         let mark = TcpStream::connect(("127.0.0.1", port)).expect("the server accepts");
         let mark = mark.local_addr().expect("an address");
         let accepted = format!(":{}]>", mark.port());
@@ -84,7 +85,7 @@ impl StracedProgram {
         StracedProgram { recorder, process, port, strace, trace, mark }
     }
 
-    /// The address that it listens on.
+    /// The address on which the program listens.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }
@@ -96,7 +97,7 @@ impl StracedProgram {
         mut self,
         recording: &TestRecording,
         signal: Signal,
-    ) -> BTreeMap<ConnectionWay, Vec<u64>> {
+    ) -> BTreeMap<ConnectionDirection, Vec<u64>> {
         wait_until_idle(self.process);
         let process = Pid::from_raw(self.process as i32).expect("a process");
         kill_process(process, signal).expect("it runs");
@@ -149,14 +150,15 @@ fn is_log_of(log: &ReadLog, process: u32) -> bool {
     header.pid == process || header.parent_pid == process
 }
 
-/// The messages of each TCP connection, and the connections with records before the mark's.
+/// The bytes of each message of each direction of TCP connections, and the directions of
+/// connections with records that are older than the first of the connection `mark`.
 fn messages_of_connections(
     logs: &[ReadLog],
     mark: (SocketAddr, SocketAddr),
-) -> (BTreeMap<ConnectionWay, Vec<u64>>, Vec<ConnectionWay>) {
+) -> (BTreeMap<ConnectionDirection, Vec<u64>>, Vec<ConnectionDirection>) {
     let mut entries = Vec::new();
     for log in logs {
-        log.whole_records().count(); // This checks that all records are complete.
+        log.complete_records().count(); // This checks that all records are complete.
         let mut ends = BTreeMap::new();
         for entry in &log.entries {
             if let LogRecord::Endpoints { flow, local, peer, .. } = &entry.record
@@ -201,15 +203,15 @@ fn await_port(port: u16, recorder: &mut Child) {
         assert!(recorder.try_wait().expect("a child").is_none(), "the server ended");
         std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("nobody listens at port {port}");
+    panic!("no program listens at port {port}");
 }
 
 /// An HTTP client that counts the bytes of its connection.
 pub struct CountingClient {
     stream: TcpStream,
-    /// Bytes that it sent.
+    /// Bytes that the client sent.
     pub sent: u64,
-    /// Bytes that it received.
+    /// Bytes that the client received.
     pub received: u64,
 }
 
@@ -221,7 +223,7 @@ impl CountingClient {
         CountingClient { stream, sent: 0, received: 0 }
     }
 
-    /// Its own address.
+    /// The address of the client's end.
     pub fn address(&self) -> SocketAddr {
         self.stream.local_addr().expect("an address")
     }
@@ -248,7 +250,7 @@ impl CountingClient {
         (status.expect("a status"), body)
     }
 
-    /// A body in chunks.
+    /// Reads a body in chunks.
     fn read_chunks(&mut self) -> Vec<u8> {
         let mut body = Vec::new();
         loop {

@@ -10,9 +10,9 @@ use std::process::Command;
 use crate::capture::{program_path, run_successfully};
 use crate::lab::LabHost;
 
-/// The packets that begin and end connections, of both families: sufficient for the sequence
-/// numbers. For [`LabHost::capture_filtered`].
-pub const ENDS: &str =
+/// Filter for the packets that begin and end connections, of IPv4 and IPv6: their sequence numbers
+/// give the bytes of a connection. For [`LabHost::capture_filtered`].
+pub const CONNECTION_ENDS: &str =
     "(tcp[tcpflags] & (tcp-syn|tcp-fin|tcp-rst) != 0) or (ip6[6] = 6 and ip6[53] & 7 != 0)";
 
 /// Bytes from one end to the other, over all connections between them.
@@ -21,9 +21,9 @@ pub type ConnectionBytes = BTreeMap<(SocketAddr, SocketAddr), u64>;
 /// One direction of a connection, from its packets.
 #[derive(Clone, Copy, Default)]
 struct WireDirection {
-    /// The sequence number of its first packet, which counts as one byte.
+    /// The sequence number of the direction's first packet, which counts as one byte.
     first: u32,
-    /// The sequence number of its end, from a packet of its own.
+    /// The sequence number of the direction's end, from a packet that ends it.
     last: Option<u32>,
     /// Bytes that the other end had received when it ended its own direction.
     acknowledged: Option<u32>,
@@ -36,9 +36,7 @@ pub fn tcp_bytes<'path>(captures: impl IntoIterator<Item = &'path Path>) -> Conn
     for capture in captures {
         let mut command = Command::new(program_path("tcpdump"));
         let text = run_successfully(command.args(["-n", "-S", "-tt", "tcp", "-r"]).arg(capture));
-        text.lines()
-            .filter_map(parse_packet)
-            .for_each(|packet| packet.note_packet(&mut directions));
+        text.lines().filter_map(parse_packet).for_each(|packet| packet.add_to(&mut directions));
     }
     let bytes = |direction: &WireDirection| {
         let last = direction.last.or(direction.acknowledged);
@@ -48,7 +46,7 @@ pub fn tcp_bytes<'path>(captures: impl IntoIterator<Item = &'path Path>) -> Conn
     sums.filter(|(_, bytes)| *bytes > 0).collect()
 }
 
-/// A packet with a flag.
+/// A packet with flags such as SYN or FIN.
 struct FlaggedPacket {
     from: SocketAddr,
     to: SocketAddr,
@@ -84,7 +82,7 @@ fn parse_address(text: &str) -> Option<SocketAddr> {
 }
 
 impl FlaggedPacket {
-    fn note_packet(self, directions: &mut BTreeMap<(SocketAddr, SocketAddr), Vec<WireDirection>>) {
+    fn add_to(self, directions: &mut BTreeMap<(SocketAddr, SocketAddr), Vec<WireDirection>>) {
         let all = directions.entry((self.from, self.to)).or_default();
         if self.flags.contains('S') {
             // Each packet is seen at both ends, and some are retransmitted.
@@ -136,7 +134,7 @@ pub fn count_datagrams(host: &LabHost) {
     ));
 }
 
-/// Traffic of a host since then.
+/// Received and sent datagrams of a host since [`count_datagrams`].
 pub fn datagram_totals(host: &LabHost) -> [DatagramTotals; 2] {
     let text = host.run_nft("list table inet count");
     let field = |text: &str, name: &str| -> u64 {
@@ -170,7 +168,7 @@ mod tests {
         lines
             .iter()
             .filter_map(|line| parse_packet(line))
-            .for_each(|packet| packet.note_packet(&mut directions));
+            .for_each(|packet| packet.add_to(&mut directions));
         let last = |direction: &WireDirection| direction.last.or(direction.acknowledged).unwrap();
         let all = directions.into_values().flatten();
         all.map(|direction| {

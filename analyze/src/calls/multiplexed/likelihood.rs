@@ -5,8 +5,9 @@
 //! The statistics are learned first from calls without overlap, and then from all calls. Starting
 //! from the order of the requests, two calls exchange their responses if that is likelier, until no
 //! exchange improves. The remaining probability that a call has another call's response is its
-//! mispairing probability. A server that answers in order of receipt (pipelining) shows in calls of
-//! unlike kinds: then no responses are exchanged, and no pairing is uncertain.
+//! mispairing probability. Where calls of unlike kinds overlap, the statistics show whether a
+//! server answers in the order of receipt (pipelining). If it does, no responses are exchanged, and
+//! no pairing is uncertain.
 
 use std::ops::Range;
 
@@ -46,8 +47,10 @@ struct CallStatistics {
     calls: f64,
     /// Number of requests and of responses by size.
     sides: [FxHashMap<u64, f64>; 2],
-    /// Number of calls by sizes of request and response, and of durations by class.
+    /// By the sizes of request and response: the number of calls, and of these calls by class of
+    /// duration.
     kinds: FxHashMap<(u64, u64), (f64, FxHashMap<i32, f64>)>,
+    /// Number of all calls by class of duration.
     all: FxHashMap<i32, f64>,
 }
 
@@ -55,7 +58,7 @@ impl CallStatistics {
     fn from_calls<'a>(calls: impl Iterator<Item = &'a ClassifiedCall>) -> CallStatistics {
         let mut usual = CallStatistics::default();
         for ClassifiedCall { call, sizes: [request, answer] } in calls {
-            let class = log_duration(call.answered.saturating_sub(call.asked)).1;
+            let class = duration_with_class(call.answered.saturating_sub(call.asked)).1;
             usual.calls += 1.0;
             *usual.sides[0].entry(*request).or_default() += 1.0;
             *usual.sides[1].entry(*answer).or_default() += 1.0;
@@ -67,13 +70,13 @@ impl CallStatistics {
         usual
     }
 
-    /// Log-likelihood that `answer` is the response to the request of `of`.
-    fn log_likelihood(&self, of: &ClassifiedCall, answer: &ClassifiedCall) -> f64 {
-        let took = answer.call.answered.saturating_sub(of.call.asked);
+    /// Log-likelihood that the response of `answer` is the response to the request of `request`.
+    fn log_likelihood(&self, request: &ClassifiedCall, answer: &ClassifiedCall) -> f64 {
+        let took = answer.call.answered.saturating_sub(request.call.asked);
         if took <= 0 {
             return f64::NEG_INFINITY;
         }
-        let sizes = (of.sizes[0], answer.sizes[1]);
+        let sizes = (request.sizes[0], answer.sizes[1]);
         let count =
             |side: usize, size: u64| self.sides[side].get(&size).copied().unwrap_or_default();
         let known = self.kinds.get(&sizes);
@@ -84,19 +87,21 @@ impl CallStatistics {
             Some((count, durations)) if *count >= MIN_CALLS_OF_KIND => (*count, durations),
             _ => (self.calls, &self.all),
         };
-        let (took, class) = log_duration(took);
+        let (took, class) = duration_with_class(took);
         let share = (durations.get(&class).copied().unwrap_or_default() + 0.3) / (total + 10.0);
         sizes.ln() + (share / took).ln()
     }
 }
 
-/// Returns the logarithm of a call's duration, and its class.
-fn log_duration(took: i64) -> (f64, i32) {
+/// Returns a call's duration in nanoseconds, at least [`SHORTEST`], and the class of durations that
+/// it belongs to, which is logarithmic.
+fn duration_with_class(took: i64) -> (f64, i32) {
     let took = (took as f64).max(SHORTEST);
     (took, (took.ln() * CLASSES_PER_E_FOLD) as i32)
 }
 
-/// A call with its size classes.
+/// A call with the classes of the sizes of its request and its response: a frequent size is a class
+/// of its own, all others are classified by their magnitude.
 #[derive(Clone, Copy, Debug)]
 struct ClassifiedCall {
     call: ObservedCall,
@@ -182,8 +187,9 @@ impl ConcurrentCalls {
         self.members.iter().map(|member| member.call).zip(probabilities).collect()
     }
 
-    /// Learns usual sizes and durations from the order alone: from calls without overlap, from
-    /// those that were the last one open, or from all, whichever are the first that suffice.
+    /// Learns usual sizes and durations from pairs by order: from the calls without overlap or, if
+    /// these are too few, from the calls that were the only open one when they were answered or, if
+    /// these are too few as well, from all calls.
     fn initial_statistics(&self) -> CallStatistics {
         let is_alone = |place: usize| self.alone[place] && (place == 0 || self.alone[place - 1]);
         let of = |is: &dyn Fn(usize) -> bool| -> Vec<&ClassifiedCall> {
@@ -203,7 +209,8 @@ impl ConcurrentCalls {
         self.members.windows(2).all(|two| two[0].call.asked <= two[1].call.asked)
     }
 
-    /// Returns whether calls of unlike kinds show that requests are answered in order.
+    /// Returns whether calls of unlike kinds show that requests are answered in order: exchanging
+    /// the responses of two overlapping calls would often be much less likely.
     fn are_in_order(&self, usual: &CallStatistics) -> bool {
         let (mut shown, mut otherwise) = (0, 0);
         for place in 0..self.members.len() {
@@ -216,7 +223,7 @@ impl ConcurrentCalls {
         shown >= MIN_CLEAR && otherwise * CLEAR_PER_EXCEPTION <= shown + otherwise
     }
 
-    /// Returns the calls after this one with requests before this one's response.
+    /// Returns the calls after the one at `place` that were made before it was answered.
     fn overlapping_after(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         let near: Range<usize> = place + 1..self.members.len().min(place + 1 + NEIGHBOURS);
         let answered = self.members[place].call.answered;
@@ -248,7 +255,7 @@ impl ConcurrentCalls {
         any
     }
 
-    /// Returns the probability that a nearby call has this call's response.
+    /// Returns the probability that the response of the call at `place` belongs to a nearby call.
     fn mispairing_probability(&self, usual: &CallStatistics, place: usize) -> f64 {
         let own = self.members[place].call;
         let others = self
@@ -258,13 +265,12 @@ impl ConcurrentCalls {
         1.0 - 1.0 / (1.0 + odds.sum::<f64>())
     }
 
-    /// Returns the largest mispairing probability of the calls that overlap a call, which is as
-    /// uncertain itself.
+    /// Returns the largest mispairing probability of the calls that overlap the one at `place`.
     fn largest_around(&self, probabilities: &[f64], place: usize) -> f64 {
         self.overlapping_calls(place).map(|other| probabilities[other]).fold(0.0, f64::max)
     }
 
-    /// Returns the nearby calls that overlap this one.
+    /// Returns the nearby calls that overlap the one at `place`.
     fn overlapping_calls(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         let own = self.members[place].call;
         let near = place.saturating_sub(NEIGHBOURS)..self.members.len().min(place + 1 + NEIGHBOURS);

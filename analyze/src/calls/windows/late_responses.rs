@@ -1,6 +1,6 @@
-//! Late responses: responses past the context of a batch. A first pass finds them, so that a call
-//! is complete however long it takes. In memory are the requests that are open at a time, and the
-//! message of each late response.
+//! Late responses: responses that come later than the context of the batch with their request. A
+//! first pass finds them, so that a call is complete however long it takes. Only the requests that
+//! are open at a time and the late responses themselves are in memory.
 
 use std::collections::VecDeque;
 
@@ -30,17 +30,17 @@ impl LateResponses {
     pub(super) fn from_data(
         data: &DataDir,
         length: usize,
-        whole: &TraceOverview,
+        overview: &TraceOverview,
     ) -> Result<LateResponses, PathError> {
         let mut late = LateResponses::default();
-        let mut batches = TraceBatches::open(data, length, whole)?;
+        let mut batches = TraceBatches::open(data, length, overview)?;
         if batches.is_single_batch() {
             return Ok(late);
         }
         let mut open = UnansweredRequests::default();
-        // Responses after the previous batch to requests in it.
-        let mut taken: FxHashSet<u64> = FxHashSet::default();
-        // End of the context of the previous batch: an earlier response is within it.
+        // Responses in the context after the previous batch that answer requests in that batch.
+        let mut already_paired: FxHashSet<u64> = FxHashSet::default();
+        // Number of the first message after the context of the previous batch.
         let mut end = 0;
         while let Some(batch) = batches.next_batch()? {
             let (trace, first, own) = (&batch.trace, batch.first, batch.own.clone());
@@ -72,7 +72,7 @@ impl LateResponses {
                     }
                     (None, Some(response)) if own.contains(&response.index()) => {
                         let answer = first + response.index() as u64;
-                        if taken.contains(&answer) {
+                        if already_paired.contains(&answer) {
                             late.numbers.insert(answer);
                         } else if let Some(request) = open.take_earliest(trace, response) {
                             late.add_response(
@@ -85,7 +85,7 @@ impl LateResponses {
                     _ => {}
                 }
             }
-            (taken, end) = (after_batch, first + trace.len() as u64);
+            (already_paired, end) = (after_batch, first + trace.len() as u64);
         }
         Ok(late)
     }
@@ -114,8 +114,8 @@ struct UnansweredRequests {
 }
 
 impl UnansweredRequests {
-    /// Returns the key that the request and the response of a call share. Without ids the turns of
-    /// a flow decide, if it has as many responses as requests.
+    /// Returns the key that the request and the response of a call share. A message without an id
+    /// has one only if its flow has as many responses as requests, so that their order pairs them.
     fn request_key(trace: &MessageTrace, row: MessageId) -> Option<(FlowId, Option<Box<str>>)> {
         let (flow, id) = (trace.flow(row), trace.call_id(row));
         let is_uneven =
@@ -132,7 +132,7 @@ impl UnansweredRequests {
         }
     }
 
-    /// Returns the request that this response answers.
+    /// Removes and returns the earliest open request with the key of this response.
     fn take_earliest(&mut self, trace: &MessageTrace, row: MessageId) -> Option<u64> {
         self.take_request(trace, row, |requests| requests.pop_front())
     }
@@ -149,11 +149,11 @@ impl UnansweredRequests {
         &mut self,
         trace: &MessageTrace,
         row: MessageId,
-        of: impl FnOnce(&mut VecDeque<u64>) -> Option<u64>,
+        take: impl FnOnce(&mut VecDeque<u64>) -> Option<u64>,
     ) -> Option<u64> {
         let key = UnansweredRequests::request_key(trace, row)?;
         let requests = self.requests.get_mut(&key)?;
-        let taken = of(requests);
+        let taken = take(requests);
         if requests.is_empty() {
             self.requests.remove(&key);
         }

@@ -31,7 +31,9 @@ pub struct Party {
 pub(super) struct PartyIndex<'whole> {
     names: NodeNames<'whole>,
     nodes: Arc<NodeList>,
+    /// Whether each thread is a party of its own.
     by_thread: bool,
+    /// The index of each party in `all`.
     places: FxHashMap<(NodeId, Option<i32>), usize>,
     pub(super) all: Vec<Party>,
 }

@@ -15,14 +15,18 @@ pub struct TraceRoot {
     pub time: i64,
 }
 
-/// The roots of the calls of a window. A call's parent is cut off if the walk from parent to parent
-/// is a cycle.
+/// The roots of the calls of a window.
 pub(super) struct TraceRoots {
+    /// The root of each call.
     pub(super) roots: Vec<TraceRoot>,
+    /// Whether each call was cut off from its parent, since the walk from parent to parent would be
+    /// a cycle.
     pub(super) cut: Vec<bool>,
 }
 
 impl TraceRoots {
+    /// Finds the roots. `first` is the number of the first message of `trace` in the whole trace;
+    /// `known` are the roots of calls of earlier windows, by the numbers of the calls.
     pub(super) fn from_parents(
         trace: &MessageTrace,
         first: u64,

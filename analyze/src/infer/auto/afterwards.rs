@@ -1,8 +1,8 @@
 //! Post-reply work: logging, cache fills and notifications are calls that a request makes after its
-//! response. They are found where a call is made while no request is open: mostly after a short
-//! time that contains little of the idle time, or after most of the responses. If each request has
-//! a thread of its own ([`super::holders`]), each thread is examined separately, since other
-//! threads nearly always have a request open.
+//! response. They are found by the calls that are made while no request is open: if most of these
+//! come within a short time after a response, which is a small part of all idle time, or if a call
+//! follows most of the responses. If each request has a thread of its own ([`super::holders`]),
+//! each thread is examined separately, since other threads nearly always have a request open.
 
 use rustc_hash::FxHashMap;
 
@@ -25,10 +25,11 @@ pub(super) struct PostReplyWork {
 /// State of a service, or of one of its threads.
 #[derive(Debug, Default)]
 struct ActivityState {
+    /// Number of open requests.
     open: usize,
     /// Time of the last response, in nanoseconds.
     answered: Option<i64>,
-    /// Number of calls made since then.
+    /// Number of calls made since the last response.
     made: usize,
 }
 
@@ -39,7 +40,7 @@ struct IdleTimes {
     calls: Vec<(i64, u32)>,
     /// Nanoseconds between a response and the next request.
     idle: Vec<i64>,
-    /// Number of calls made in each of these times.
+    /// Each of the idle times, with the number of calls made in it.
     windows: Vec<(i64, usize)>,
     /// Number of responses that a call followed.
     followed: usize,
@@ -123,7 +124,7 @@ pub(super) fn find_post_reply_work(service: &Service, by_thread: bool) -> PostRe
     }
     let is_usual = calls.len() >= MIN_CALLS
         && followed as f64 >= FOLLOWED_SHARE * idle.len() as f64
-        && !come_with_time(windows);
+        && !grow_with_idle_time(windows);
     let longest =
         best.map(|(_, after)| after).or(calls.last().map(|(after, _)| *after).filter(|_| is_usual));
     let Some(longest) = longest else { return PostReplyWork::default() };
@@ -137,7 +138,7 @@ pub(super) fn find_post_reply_work(service: &Service, by_thread: bool) -> PostRe
 
 /// Returns whether longer idle times have more calls, as with a timer, instead of a fixed number of
 /// calls after each response.
-fn come_with_time(mut windows: Vec<(i64, usize)>) -> bool {
+fn grow_with_idle_time(mut windows: Vec<(i64, usize)>) -> bool {
     windows.sort_unstable();
     let (short, long) = windows.split_at(windows.len() / 2);
     let calls = |windows: &[(i64, usize)]| {

@@ -9,13 +9,14 @@ use rustc_hash::FxHashMap;
 use super::events::ServiceEvent;
 use super::service::{MadeCallId, RequestId, Service};
 use crate::tuning::auto::learning::agreement::{
-    CLASSES, LEFT_ALONE, MAX_OTHERS, MIN_CALLS, OWN_WEIGHT, PRIOR_CALLS, WORSE_NATS,
+    CLASSES, MAX_OTHERS, MIN_CALLS, MIN_UNCALIBRATED, OWN_WEIGHT, PRIOR_CALLS, WORSE_NATS,
 };
 
 /// Probability that the requests of the best assignment are right, estimated from the other
 /// restarts, by the number of candidate requests of a call.
 #[derive(Clone, Debug)]
 pub(super) struct RestartConsensus {
+    /// For calls of any kind.
     all: [f64; CLASSES],
     /// Upper limits for the calls of each kind.
     of_kinds: FxHashMap<u32, [f64; CLASSES]>,
@@ -35,24 +36,25 @@ impl RestartConsensus {
         events: &[(i64, ServiceEvent)],
         found: &[(f64, &[Option<RequestId>])],
     ) -> RestartConsensus {
-        let all = worth(service, events, found, |_| 0).remove(&0).unwrap_or([1.0; CLASSES]);
+        let all =
+            right_probabilities(service, events, found, |_| 0).remove(&0).unwrap_or([1.0; CLASSES]);
         RestartConsensus { all, of_kinds: FxHashMap::default() }
     }
 
     /// Limits the consensus, kind by kind, to the agreement of the first entry of `found` with the
     /// others.
-    pub(super) fn at_most(
+    pub(super) fn bounded_by_agreement(
         self,
         service: &Service,
         events: &[(i64, ServiceEvent)],
         found: &[(f64, &[Option<RequestId>])],
     ) -> RestartConsensus {
         let kind = |call: MadeCallId| service.calls[call.index()].kind;
-        RestartConsensus { of_kinds: worth(service, events, found, kind), ..self }
+        RestartConsensus { of_kinds: right_probabilities(service, events, found, kind), ..self }
     }
 
     /// Probability that the likeliest request of a call is right.
-    fn worth(&self, kind: u32, class: usize) -> f64 {
+    fn right_probability(&self, kind: u32, class: usize) -> f64 {
         let of_kind = self.of_kinds.get(&kind).map_or(1.0, |worth| worth[class]);
         self.all[class].min(of_kind)
     }
@@ -67,9 +69,9 @@ impl RestartConsensus {
     ) {
         candidates(service, events, |call, possible| {
             let kind = service.calls[call.index()].kind;
-            let worth = self.worth(kind, class(possible.len()));
+            let worth = self.right_probability(kind, candidate_class(possible.len()));
             let shares = &mut shares[call.index()];
-            if worth > LEFT_ALONE || possible.len() < 2 || shares.is_empty() {
+            if worth > MIN_UNCALIBRATED || possible.len() < 2 || shares.is_empty() {
                 return;
             }
             shares.iter_mut().for_each(|(_, share)| *share *= worth);
@@ -94,9 +96,9 @@ impl RestartConsensus {
     }
 }
 
-/// Probability that the first of these assignments is right, judged by the others, for each key of
-/// a call and each number of candidate requests.
-fn worth(
+/// Probability that the requests of the first assignment in `found` are right, estimated from the
+/// other assignments: for each `key` of a call, by the class of its number of candidate requests.
+fn right_probabilities(
     service: &Service,
     events: &[(i64, ServiceEvent)],
     found: &[(f64, &[Option<RequestId>])],
@@ -111,14 +113,14 @@ fn worth(
         others.iter().map(|(fit, _)| ((fit - best_fit) / calls / WORSE_NATS).exp()).collect();
     let total: f64 = OWN_WEIGHT + weights.iter().sum::<f64>();
     candidates(service, events, |call, possible| {
-        let owner = best[call.index()];
-        if owner.is_none() {
+        let request = best[call.index()];
+        if request.is_none() {
             return;
         }
         let same =
-            others.iter().zip(&weights).filter(|((_, other), _)| other[call.index()] == owner);
+            others.iter().zip(&weights).filter(|((_, other), _)| other[call.index()] == request);
         let seen = seen.entry(key(call)).or_insert([[PRIOR_CALLS; 2]; CLASSES]);
-        let seen = &mut seen[class(possible.len())];
+        let seen = &mut seen[candidate_class(possible.len())];
         seen[0] += 1.0;
         seen[1] += (OWN_WEIGHT + same.map(|(_, weight)| weight).sum::<f64>()) / total;
     });
@@ -164,7 +166,8 @@ pub(super) fn candidates(
     }
 }
 
-fn class(possible: usize) -> usize {
+/// Class of a call with this number of `possible` requests.
+fn candidate_class(possible: usize) -> usize {
     (possible.max(1).ilog2() as usize).min(CLASSES - 1)
 }
 

@@ -11,8 +11,8 @@ use super::assignment::Assignment;
 use super::estimate::{self, LearnedModel};
 use super::service::Service;
 
-/// The assignment of each service, the largest service first. `known` has the models of earlier
-/// batches and receives the models of this batch.
+/// The assignment of each service, in the order of `services`. The largest services are processed
+/// first. `known` has the models of earlier batches and receives the models of this batch.
 pub(super) fn assign(
     services: &[Service],
     known: &mut Vec<Option<LearnedModel>>,

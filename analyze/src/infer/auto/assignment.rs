@@ -22,19 +22,20 @@ impl Assignment {
         Assignment { request_of_call: vec![None; calls.len()], shares }
     }
 
-    /// Makes the request of the best hypothesis the likeliest one of each call that `is_meant`, if
-    /// it has a share at all, by exchanging the two probabilities. If many calls have the same
-    /// time, hundreds of hypotheses shift one of them, and together they outweigh the best
-    /// hypothesis. Of any other call, only if its share is as large as the largest: the hypotheses
-    /// with either are equally likely, so that the best one decides.
-    pub(super) fn prefer_best(&mut self, is_meant: impl Fn(usize) -> bool) {
-        for (call, (owner, shares)) in self.request_of_call.iter().zip(&mut self.shares).enumerate()
+    /// Makes the request of the best hypothesis the likeliest request of each call that
+    /// `is_selected`, if it has a share at all: it exchanges its share with the likeliest request.
+    /// If many calls have the same time, hundreds of hypotheses shift one of them, and together
+    /// they outweigh the best hypothesis. For any other call this is done only if the two shares
+    /// are equal: then hypotheses with either request are equally likely, and the best one decides.
+    pub(super) fn prefer_best(&mut self, is_selected: impl Fn(usize) -> bool) {
+        for (call, (best_request, shares)) in
+            self.request_of_call.iter().zip(&mut self.shares).enumerate()
         {
             let likeliest = (0..shares.len()).max_by(|a, b| shares[*a].1.total_cmp(&shares[*b].1));
-            let best = shares.iter().position(|(request, _)| request == owner);
+            let best = shares.iter().position(|(request, _)| request == best_request);
             if let Some((best, likeliest)) = best.zip(likeliest) {
                 let share = shares[best].1;
-                if !is_meant(call) && shares[likeliest].1 - share > EQUAL_SHARES {
+                if !is_selected(call) && shares[likeliest].1 - share > EQUAL_SHARES {
                     continue;
                 }
                 shares[best].1 = std::mem::replace(&mut shares[likeliest].1, share);

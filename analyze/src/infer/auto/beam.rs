@@ -3,11 +3,13 @@
 
 use std::cmp::Reverse;
 
-/// Hypotheses: possible assignments of all calls so far to requests.
+/// Hypotheses: possible assignments of all calls so far to requests. The states of requests and the
+/// lists of finished requests are given by their numbers in [`super::states`].
 #[derive(Debug, Default)]
 pub(super) struct Beam {
     /// Number of open requests.
     open: usize,
+    /// Log-likelihood of each hypothesis, in nats.
     scores: Vec<f64>,
     /// List of the finished requests of each hypothesis.
     over: Vec<u32>,
@@ -29,7 +31,8 @@ impl Beam {
         self.states.clear();
     }
 
-    /// Adds a hypothesis.
+    /// Adds a hypothesis: its score, its list of finished requests, and the states of its open
+    /// requests.
     pub(super) fn push(&mut self, score: f64, over: u32, states: &[u32]) {
         self.scores.push(score);
         self.over.push(over);
@@ -50,10 +53,12 @@ impl Beam {
         self.scores[at] += score;
     }
 
+    /// The list of the finished requests of a hypothesis.
     pub(super) fn over(&self, at: usize) -> u32 {
         self.over[at]
     }
 
+    /// The states of the open requests in a hypothesis.
     pub(super) fn states(&self, at: usize) -> &[u32] {
         &self.states[at * self.open..(at + 1) * self.open]
     }
@@ -79,7 +84,7 @@ impl Beam {
         }
     }
 
-    /// Appends an open request with that state to all hypotheses.
+    /// Appends an open request in this state to all hypotheses.
     pub(super) fn open(&mut self, state: u32) {
         let (open, all) = (self.open, self.len());
         self.states.resize(all * (open + 1), state);
@@ -96,7 +101,8 @@ impl Beam {
     }
 }
 
-/// Sorts scores with their places: the best score first, and among equal scores the first place.
+/// Sorts the places of scores in a sequence: the best score first, and among equal scores the first
+/// place.
 #[derive(Debug, Default)]
 pub(super) struct ScoreOrder {
     keys: Vec<OrderKey>,
@@ -106,15 +112,15 @@ pub(super) struct ScoreOrder {
 type OrderKey = (i64, Reverse<u32>);
 
 impl ScoreOrder {
-    /// Returns the places of `scores` that are at least `least`, at most `most` of them, best
-    /// first.
+    /// Returns the places of the `scores` that are at least `least`, the best score first; at most
+    /// `most` places.
     pub(super) fn best_first(
         &mut self,
         scores: impl Iterator<Item = f64>,
         least: f64,
         most: usize,
     ) -> impl Iterator<Item = u32> + '_ {
-        fill(&mut self.keys, scores, least);
+        fill_keys(&mut self.keys, scores, least);
         if self.keys.len() > most {
             self.keys.select_nth_unstable_by(most, |one, other| other.cmp(one));
             self.keys.truncate(most);
@@ -131,7 +137,7 @@ impl ScoreOrder {
         least: f64,
         likely: usize,
     ) -> impl Iterator<Item = u32> + '_ {
-        fill(&mut self.keys, scores, least);
+        fill_keys(&mut self.keys, scores, least);
         let (mut next, mut sorted) = (0, 0);
         std::iter::from_fn(move || {
             if next == sorted {
@@ -149,7 +155,8 @@ impl ScoreOrder {
     }
 }
 
-fn fill(keys: &mut Vec<OrderKey>, scores: impl Iterator<Item = f64>, least: f64) {
+/// Replaces `keys` by the keys of the scores that are at least `least`.
+fn fill_keys(keys: &mut Vec<OrderKey>, scores: impl Iterator<Item = f64>, least: f64) {
     keys.clear();
     let places = scores.zip(0..).filter(|(score, _)| *score >= least);
     keys.extend(places.map(|(score, place)| (order_key(score), Reverse(place))));

@@ -29,10 +29,10 @@ pub(super) struct RestartResults {
     pub(super) model: ServiceModel,
     /// The consensus of all restarts.
     agreement: RestartConsensus,
-    /// The final assignments, each with its log-likelihood in nats, and the final assignment of the
-    /// restart that does not assume FIFO order.
+    /// The final assignments, each with its log-likelihood in nats.
     all: Vec<(f64, Vec<Option<RequestId>>)>,
-    free: Option<Vec<Option<RequestId>>>,
+    /// The final assignment of the restart that does not assume FIFO order.
+    without_fifo: Option<Vec<Option<RequestId>>>,
     /// The part of the service that the restarts ran on.
     sample: Service,
     events: Vec<(i64, ServiceEvent)>,
@@ -45,8 +45,9 @@ struct RestartTrial {
     /// The rule of the initial assignment. `None`: correlation, without the assumption that an
     /// event loop is FIFO.
     choice: Option<InitialRule>,
-    /// The requests of the calls in the initial assignment, and now.
+    /// The request of each call in the initial assignment.
     first: Vec<Option<RequestId>>,
+    /// The request of each call after the EM iterations so far.
     request_of_call: Vec<Option<RequestId>>,
     shapes: Shapes,
 }
@@ -63,17 +64,20 @@ struct ScoredRestart {
     was_kept: bool,
 }
 
-/// A finished EM iteration: whether FIFO was assumed, the assignments before and after it, and the
-/// shapes.
+/// A finished EM iteration, with the shapes after it.
 struct FinishedIteration {
-    in_turn: bool,
+    /// Whether event loops were assumed to be FIFO.
+    assumes_fifo: bool,
     background: BackgroundAssumption,
+    /// The request of each call before the iteration.
     request_of_call: Vec<Option<RequestId>>,
+    /// The request of each call after the iteration.
     next: Vec<Option<RequestId>>,
     shapes: Shapes,
 }
 
-/// Runs several restarts and returns the results; `shapes` becomes the shapes of the best restart.
+/// Runs several restarts and returns the results. `shapes` is replaced by the shapes of the best
+/// restart.
 pub(super) fn run_restarts(
     service: &Service,
     axis: Axis,
@@ -85,9 +89,9 @@ pub(super) fn run_restarts(
     let choices: Vec<InitialRule> =
         InitialRule::ALL.into_iter().filter(|choice| choice.is_known(&part)).collect();
     // All restarts assume FIFO order, so their agreement does not prove that it is true.
-    let free = part.is_fifo();
+    let may_assume_fifo = part.is_fifo();
     let known: Vec<Option<InitialRule>> =
-        choices.into_iter().map(Some).chain(free.then_some(None)).collect();
+        choices.into_iter().map(Some).chain(may_assume_fifo.then_some(None)).collect();
     let mut trials = workers::map_items(known.len(), |place| {
         learner.initial_trial(known[place], shapes.clone(), background)
     });
@@ -98,12 +102,13 @@ pub(super) fn run_restarts(
         learner.run_iteration(&mut trials, background, &mut done);
     }
     drop(done);
-    let free = trials.pop_if(|trial| trial.choice.is_none()).map(|free| free.request_of_call);
+    let without_fifo =
+        trials.pop_if(|trial| trial.choice.is_none()).map(|trial| trial.request_of_call);
     let worse = part.calls.len() as f64 * WORSE_NATS;
     let tried = workers::map_items(trials.len(), |place| {
         let trial = &trials[place];
         let [after, before] = [&trial.request_of_call, &trial.first]
-            .map(|owner| learner.score_restart(trial, owner, background));
+            .map(|requests| learner.score_restart(trial, requests, background));
         better_restart(after, before, worse)
     });
     let mut all: Vec<ScoredRestart> = Vec::new();
@@ -119,7 +124,7 @@ pub(super) fn run_restarts(
     let agreement = RestartConsensus::from_assignments(
         &part,
         &learner.events,
-        &votes_of_restarts(&fits, free.as_deref()),
+        &votes_of_restarts(&fits, without_fifo.as_deref()),
     );
     let mut model = ServiceModel::default();
     if let Some(best) = all.into_iter().next() {
@@ -131,63 +136,72 @@ pub(super) fn run_restarts(
         };
     }
     let events = learner.events;
-    RestartResults { model, agreement, all: fits, free, sample: part, events, axis, background }
+    RestartResults {
+        model,
+        agreement,
+        all: fits,
+        without_fifo,
+        sample: part,
+        events,
+        axis,
+        background,
+    }
 }
 
 /// Votes of the restarts: one each, and for the restart without the FIFO assumption as many as for
 /// all others together, as if it had the best log-likelihood.
 fn votes_of_restarts<'a>(
     all: &'a [(f64, Vec<Option<RequestId>>)],
-    free: Option<&'a [Option<RequestId>]>,
+    without_fifo: Option<&'a [Option<RequestId>]>,
 ) -> Vec<(f64, &'a [Option<RequestId>])> {
     let mut votes: Vec<(f64, &[Option<RequestId>])> =
-        all.iter().map(|(fit, owner)| (*fit, owner.as_slice())).collect();
-    if let (Some((fit, _)), Some(free)) = (all.first(), free) {
-        votes.extend(vec![(*fit, free); all.len()]);
+        all.iter().map(|(fit, requests)| (*fit, requests.as_slice())).collect();
+    if let (Some((fit, _)), Some(without_fifo)) = (all.first(), without_fifo) {
+        votes.extend(vec![(*fit, without_fifo); all.len()]);
     }
     votes
 }
 
 impl RestartResults {
     /// Adds the assignment that was learned from the best restart to the results.
-    pub(super) fn add(&mut self, owner: &[Option<RequestId>], shapes: &Shapes) {
-        let learned = self.requests_in_sample(owner);
+    pub(super) fn add(&mut self, request_of_call: &[Option<RequestId>], shapes: &Shapes) {
+        let learned = self.requests_in_sample(request_of_call);
         self.all.push((self.log_likelihood(&learned, shapes), learned));
     }
 
-    /// The consensus about the last assignment. Learning continues from the best restart and may
-    /// lead far away from all of them. In that case the restarts limit its probabilities, unless
-    /// its log-likelihood is better.
+    /// The consensus about the last assignment, `request_of_call`. Learning continues from the best
+    /// restart and may lead far away from all restarts. In that case the restarts limit the
+    /// probabilities of the last assignment, unless its log-likelihood is better.
     pub(super) fn consensus(
         &self,
-        owner: &[Option<RequestId>],
+        request_of_call: &[Option<RequestId>],
         shapes: &Shapes,
     ) -> RestartConsensus {
-        let last = self.requests_in_sample(owner);
+        let last = self.requests_in_sample(request_of_call);
         let mut found = vec![(self.log_likelihood(&last, shapes), last.as_slice())];
-        found.extend(votes_of_restarts(&self.all, self.free.as_deref()));
-        self.agreement.clone().at_most(&self.sample, &self.events, &found)
+        found.extend(votes_of_restarts(&self.all, self.without_fifo.as_deref()));
+        self.agreement.clone().bounded_by_agreement(&self.sample, &self.events, &found)
     }
 
     /// Restricts an assignment to the part that the restarts ran on.
-    fn requests_in_sample(&self, owner: &[Option<RequestId>]) -> Vec<Option<RequestId>> {
-        let is_in = |owner: &RequestId| owner.index() < self.sample.requests.len();
-        let owner = owner.iter().take(self.sample.calls.len());
-        owner.map(|owner| owner.filter(is_in)).collect()
+    fn requests_in_sample(&self, request_of_call: &[Option<RequestId>]) -> Vec<Option<RequestId>> {
+        let is_in = |request: &RequestId| request.index() < self.sample.requests.len();
+        let requests = request_of_call.iter().take(self.sample.calls.len());
+        requests.map(|request| request.filter(is_in)).collect()
     }
 
-    fn log_likelihood(&self, owner: &[Option<RequestId>], shapes: &Shapes) -> f64 {
+    fn log_likelihood(&self, request_of_call: &[Option<RequestId>], shapes: &Shapes) -> f64 {
         let learner = restart_em_step(&self.sample, self.events.clone(), self.axis);
         let shapes = shapes.clone();
         let trial =
             RestartTrial { choice: None, first: Vec::new(), request_of_call: Vec::new(), shapes };
-        learner.score_restart(&trial, owner, self.background).log_likelihood
+        learner.score_restart(&trial, request_of_call, self.background).log_likelihood
     }
 }
 
 /// The EM step of restarts.
 fn restart_em_step(part: &Service, events: Vec<(i64, ServiceEvent)>, axis: Axis) -> EmStep<'_> {
-    EmStep { service: part, events, axis, width: WIDTH, exchanges: false, supposes: true }
+    EmStep { service: part, events, axis, width: WIDTH, exchanges: false, assumes_fifo: true }
 }
 
 /// Returns a restart after all EM iterations, or its initial assignment if that has a better
@@ -214,9 +228,9 @@ impl EmStep<'_> {
                 Some(correlate::model(part, &mut shapes, self.axis))
             }
             Some(InitialRule::Solo) => {
-                let owner = assign_by_rule(part, &self.events, InitialRule::Solo);
+                let request_of_call = assign_by_rule(part, &self.events, InitialRule::Solo);
                 let solo = solo_requests(part, &self.events);
-                let made = calls_by_request(part, &owner);
+                let made = calls_by_request(part, &request_of_call);
                 Some(learn(part, &made, |request| solo[request], &mut shapes, self.axis))
             }
             Some(_) => None,
@@ -243,7 +257,7 @@ impl EmStep<'_> {
         done: &mut Vec<FinishedIteration>,
     ) {
         let is_of = |done: &FinishedIteration, trial: &RestartTrial| {
-            (done.in_turn, done.background) == (trial.choice.is_some(), background)
+            (done.assumes_fifo, done.background) == (trial.choice.is_some(), background)
                 && done.request_of_call == trial.request_of_call
         };
         // The restart without the FIFO assumption votes but is never the best, so it need not
@@ -263,12 +277,12 @@ impl EmStep<'_> {
         }
         let found = workers::map_items(new.len(), |place| {
             let (trial, mut shapes) = (new[place], new[place].shapes.clone());
-            let supposes = trial.choice.is_some();
-            let learner = EmStep { supposes, events: self.events.clone(), ..*self };
+            let assumes_fifo = trial.choice.is_some();
+            let learner = EmStep { assumes_fifo, events: self.events.clone(), ..*self };
             let model = learner.model_without_fifo(&trial.request_of_call, background, &mut shapes);
             let next = learner.best_requests(&shapes, &model);
             FinishedIteration {
-                in_turn: supposes,
+                assumes_fifo,
                 background,
                 request_of_call: trial.request_of_call.clone(),
                 next,
@@ -287,24 +301,26 @@ impl EmStep<'_> {
     fn score_restart(
         &self,
         trial: &RestartTrial,
-        owner: &[Option<RequestId>],
+        request_of_call: &[Option<RequestId>],
         background: BackgroundAssumption,
     ) -> ScoredRestart {
         let (part, mut shapes) = (self.service, trial.shapes.clone());
         let mut model =
-            learn(part, &calls_by_request(part, owner), |_| true, &mut shapes, self.axis);
-        model.connections = ConnectionEvidence::learn(part, &self.events, owner);
-        model.sizes = SizeEvidence::learn(part, &self.events, owner);
+            learn(part, &calls_by_request(part, request_of_call), |_| true, &mut shapes, self.axis);
+        model.connections = ConnectionEvidence::learn(part, &self.events, request_of_call);
+        model.sizes = SizeEvidence::learn(part, &self.events, request_of_call);
         model.suppose_background(part, &self.events, background);
         let is_by_thread = trial.choice == Some(InitialRule::Thread);
         let by_itself = if is_by_thread { THREAD_HANDICAP * part.calls.len() as f64 } else { 0.0 };
-        let waiting = WAITING_COST * part.calls.len() as f64 * waits::after_last_call(part, owner);
-        let fit =
-            assignment_log_likelihood(part, owner, &mut shapes, &mut model) - by_itself - waiting;
+        let waiting =
+            WAITING_COST * part.calls.len() as f64 * waits::after_last_call(part, request_of_call);
+        let fit = assignment_log_likelihood(part, request_of_call, &mut shapes, &mut model)
+            - by_itself
+            - waiting;
         ScoredRestart {
             log_likelihood: fit,
             first: trial.first.clone(),
-            request_of_call: owner.to_vec(),
+            request_of_call: request_of_call.to_vec(),
             model,
             shapes,
             was_kept: false,
@@ -316,14 +332,14 @@ impl EmStep<'_> {
 /// model is left out for that call.
 fn assignment_log_likelihood(
     service: &Service,
-    owner: &[Option<RequestId>],
+    request_of_call: &[Option<RequestId>],
     shapes: &mut Shapes,
     model: &mut ServiceModel,
 ) -> f64 {
-    let background =
-        owner.iter().filter(|owner| owner.is_none()).count() as f64 * BACKGROUND_LOG_LIKELIHOOD;
+    let background = request_of_call.iter().filter(|request| request.is_none()).count() as f64
+        * BACKGROUND_LOG_LIKELIHOOD;
     let mut sum = background;
-    for (request, made) in RequestId::ids().zip(calls_by_request(service, owner)) {
+    for (request, made) in RequestId::ids().zip(calls_by_request(service, request_of_call)) {
         sum += model.request(service, shapes, request, &made);
     }
     sum

@@ -34,8 +34,14 @@ fn restarts_with_equal_assignments_share_an_iteration() {
     let service = service();
     let axis = Axis { resolution: service.resolution() };
     let events = events(&service);
-    let learner =
-        EmStep { service: &service, events, axis, width: WIDTH, exchanges: false, supposes: true };
+    let learner = EmStep {
+        service: &service,
+        events,
+        axis,
+        width: WIDTH,
+        exchanges: false,
+        assumes_fifo: true,
+    };
     let right = requests(0..20);
     let mut other = right.clone();
     other[7] = None;
@@ -103,7 +109,7 @@ fn an_assignment_far_from_all_restarts_is_limited_by_their_consensus() {
         model: ServiceModel::default(),
         agreement: RestartConsensus::default(),
         all: Vec::new(),
-        free: None,
+        without_fifo: None,
         events: events(&part),
         sample: part,
         axis,

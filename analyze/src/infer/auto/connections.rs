@@ -21,7 +21,7 @@ impl ConnectionEvidence {
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        owner: &[Option<RequestId>],
+        request_of_call: &[Option<RequestId>],
     ) -> ConnectionEvidence {
         if service.call_before.is_empty() {
             return ConnectionEvidence::default();
@@ -44,8 +44,10 @@ impl ConnectionEvidence {
                 }
                 ServiceEvent::Call(call) => {
                     let before = service.call_before[call.index()];
-                    let of_before = before.and_then(|before| owner.get(before.index())).copied();
-                    let (Some(Some(of_before)), Some(of_call)) = (of_before, owner[call.index()])
+                    let of_before =
+                        before.and_then(|before| request_of_call.get(before.index())).copied();
+                    let (Some(Some(of_before)), Some(of_call)) =
+                        (of_before, request_of_call[call.index()])
                     else {
                         continue;
                     };
@@ -68,14 +70,15 @@ impl ConnectionEvidence {
         }
     }
 
-    /// Returns whether connections are evidence for calls of that kind.
-    pub(super) fn count(&self, kind: u32) -> bool {
+    /// Returns whether connections are evidence for calls of this kind.
+    pub(super) fn is_evidence_for(&self, kind: u32) -> bool {
         self.same.contains_key(&kind)
     }
 
-    /// Nats added to the log-likelihood of a call of that kind for each of `all` candidate
+    /// Nats added to the log-likelihood of a call of this kind for each of `all` candidate
     /// requests, if the previous call on the connection was made for one of them: first for that
-    /// request, which has the learned share, then for each of the others, which share the rest.
+    /// request, which has the learned share, then for each of the other candidates, which share the
+    /// rest. `None` if connections are no evidence.
     pub(super) fn shares(&self, kind: u32, all: usize) -> Option<[f64; 2]> {
         let same = self.same.get(&kind)?;
         let all = all as f64;
@@ -110,8 +113,8 @@ mod tests {
             service.calls.push(NodeSpan { begin: *begin, end: begin + 5, kind: 1 });
             service.call_before.push(last.insert(*connection, at));
         }
-        let owner = requests(calls.iter().map(|(_, request, _)| *request as usize));
-        ConnectionEvidence::learn(&service, &events(&service), &owner)
+        let request_of_call = requests(calls.iter().map(|(_, request, _)| *request as usize));
+        ConnectionEvidence::learn(&service, &events(&service), &request_of_call)
     }
 
     #[test]

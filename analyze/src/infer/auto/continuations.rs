@@ -1,6 +1,7 @@
 //! Continuations of hypotheses at a call: the open requests that the call may be for, in columns,
-//! and the best of all continuations. If many requests are open, hypotheses share nearly all of
-//! their states. So only the differences of a hypothesis from the previous one are scored again.
+//! and the best of all continuations. If many requests are open, hypotheses share nearly all of the
+//! states of these requests. So only the differences of a hypothesis from the previous one are
+//! scored again.
 
 use super::discipline::{NEVER, Precedence};
 use super::model::ServiceModel;
@@ -10,12 +11,13 @@ use crate::tuning::auto::search::hypotheses::GATHERED_FACTOR;
 /// A continuation of a hypothesis at an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Continuation {
-    /// The score after the event, the part of it that the event added, and the continued
-    /// hypothesis.
+    /// The score after the event, in nats.
     pub(super) score: f64,
+    /// The part of the score that the event added.
     pub(super) added: f64,
+    /// The number of the continued hypothesis.
     pub(super) from: u32,
-    /// The place of the request that the call is assigned to.
+    /// The place, among the open requests, of the request that the call is assigned to.
     pub(super) slot: u32,
 }
 
@@ -28,7 +30,7 @@ pub(super) struct RequestCandidate {
     /// [`NEVER`] if it has not.
     pub(super) waiting: i64,
     /// Whether the previous call on the same connection was made for the request.
-    pub(super) has_before: bool,
+    pub(super) has_previous_call: bool,
 }
 
 /// All candidate requests of a call, in one hypothesis.
@@ -44,14 +46,15 @@ pub(super) struct RequestCandidates {
     weights: Vec<f64>,
     /// The candidate that the previous call on the same connection was made for.
     same_connection: Option<usize>,
-    /// Nats that the connection adds to that candidate, and to all others.
+    /// Nats that the connection adds to the candidate `same_connection`, and to all others.
     shares: Option<[f64; 2]>,
-    /// Nats by which overtaking is less likely than by delays alone, if order is evidence.
-    less: Option<f64>,
+    /// Nats by which overtaking of waiting requests is less likely than by delays alone. `None` if
+    /// order is no evidence for calls of this kind.
+    nats_less: Option<f64>,
 }
 
 impl RequestCandidates {
-    /// Begins a call of that kind, which may be for the requests in these places.
+    /// Begins a call of the kind `kind`, which may be for the requests at the places `slots`.
     pub(super) fn begin(
         &mut self,
         model: &ServiceModel,
@@ -68,28 +71,28 @@ impl RequestCandidates {
         self.weights.resize(all, 0.0);
         self.same_connection = None;
         self.shares = model.connections.shares(kind, all);
-        self.less = model.overtaking.get(&kind).copied();
+        self.nats_less = model.overtaking.get(&kind).copied();
     }
 
     /// Proceeds to a hypothesis in which the open requests have these states, and scores the states
-    /// that differ from those before.
+    /// that differ from the states of the previous hypothesis.
     pub(super) fn score_hypothesis(
         &mut self,
         states: &[u32],
         mut score_state: impl FnMut(u32) -> RequestCandidate,
     ) {
-        let counts = self.less.is_some();
+        let counts = self.nats_less.is_some();
         for (place, slot) in self.slots.iter().enumerate() {
             let state = states[*slot as usize];
             if self.states[place] == state {
                 continue;
             }
-            let RequestCandidate { score, waiting, has_before } = score_state(state);
+            let RequestCandidate { score, waiting, has_previous_call } = score_state(state);
             self.states[place] = state;
             self.scores[place] = score;
             self.waiting[place] = waiting;
             self.weights[place] = if counts && waiting != NEVER { score.exp() } else { 0.0 };
-            if has_before {
+            if has_previous_call {
                 self.same_connection = Some(place);
             } else if self.same_connection == Some(place) {
                 self.same_connection = None;
@@ -108,13 +111,13 @@ impl RequestCandidates {
             self.weights[place] *= (before - others).exp();
             score_of_all = others;
         }
-        let precedence = self
-            .less
-            .and_then(|less| Precedence::from_waiting_times(&self.waiting, &self.weights, less));
+        let precedence = self.nats_less.and_then(|nats_less| {
+            Precedence::from_waiting_times(&self.waiting, &self.weights, nats_less)
+        });
         for (place, slot) in self.slots.iter().enumerate() {
-            let in_turn =
+            let by_order =
                 precedence.map_or(0.0, |precedence| precedence.added_nats(self.waiting[place]));
-            let added = self.scores[place] + score_of_all + in_turn;
+            let added = self.scores[place] + score_of_all + by_order;
             continuations.add(Continuation { score: score + added, added, from, slot: *slot });
         }
         if let Some((place, score, weight)) = own {
@@ -138,6 +141,7 @@ pub(super) struct Continuations {
 }
 
 impl Continuations {
+    /// Removes all continuations, for an event at which `most` are requested.
     pub(super) fn begin(&mut self, most: usize, margin: f64) {
         self.all.clear();
         (self.most, self.margin) = (most, margin);
@@ -155,7 +159,7 @@ impl Continuations {
         self.all.push(next);
     }
 
-    /// Drops the continuations that are not among the best once many were gathered.
+    /// Drops the worst continuations if many more than the requested number were gathered.
     pub(super) fn thin(&mut self) {
         if self.all.len() < GATHERED_FACTOR * self.most {
             return;
@@ -166,16 +170,16 @@ impl Continuations {
             self.scores.select_nth_unstable_by(self.most, |one, other| other.total_cmp(one));
         self.least = self.least.max(*last);
         let least = self.least;
-        // The order in which they were found is kept; it decides between equal scores.
+        // The order in which continuations were found is kept; it decides between equal scores.
         self.all.retain(|next| next.score >= least);
     }
 
-    /// The remaining continuations.
+    /// The continuations that were not dropped.
     pub(super) fn kept_continuations(&self) -> &[Continuation] {
         &self.all
     }
 
-    /// Number of continuations requested, and the lowest score that counts.
+    /// Number of continuations requested, and the lowest score within the margin.
     pub(super) fn bounds(&self) -> (usize, f64) {
         (self.most, self.best - self.margin)
     }
@@ -186,7 +190,7 @@ mod tests {
     use super::*;
 
     fn scored_candidate(state: u32) -> RequestCandidate {
-        RequestCandidate { score: -f64::from(state), waiting: NEVER, has_before: state == 7 }
+        RequestCandidate { score: -f64::from(state), waiting: NEVER, has_previous_call: state == 7 }
     }
 
     #[test]

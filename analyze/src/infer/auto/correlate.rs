@@ -16,7 +16,7 @@ use super::service::{OPEN, Service};
 use super::shapes::Shapes;
 use super::threads::ThreadEvidence;
 use super::trigger::Trigger;
-use crate::tuning::auto::learning::correlate::{BINS, MIN_EXCESS, REACH};
+use crate::tuning::auto::learning::correlate::{BINS, MAX_EVENTS, MIN_EXCESS};
 
 /// The model of `service` from correlation alone.
 pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> ServiceModel {
@@ -104,10 +104,13 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Servi
     model
 }
 
-/// Number of pairs of events by the time between them, in both directions.
+/// Number of pairs of events by the time between them (their lag), in both directions.
 struct Lags {
+    /// Number of pairs with the call after the other event, by the bin of the lag.
     after: Vec<f64>,
+    /// Number of pairs with the call before the other event.
     before: Vec<f64>,
+    /// Number of calls.
     calls: f64,
 }
 
@@ -122,14 +125,14 @@ impl Lags {
             while first.get(at).is_some_and(|event| event <= time) {
                 at += 1;
             }
-            for event in first[..at].iter().rev().take(REACH) {
+            for event in first[..at].iter().rev().take(MAX_EVENTS) {
                 let lag = time.saturating_sub(*event);
                 if lag > longest {
                     break;
                 }
                 lags.after[bin(axis, lag)] += 1.0;
             }
-            for event in first[at..].iter().take(REACH) {
+            for event in first[at..].iter().take(MAX_EVENTS) {
                 let lag = event.saturating_sub(*time);
                 if lag > longest {
                     break;

@@ -1,5 +1,5 @@
-//! What decided the request of each call of a service, for the reader of a report. A call that is
-//! made while no request is open decides nothing.
+//! What decided the request of each call of a service, for the reader of a report. For a call that
+//! is made while no request is open, there was nothing to decide.
 
 use super::assignment::Assignment;
 use super::service::{MadeCallId, RequestId, Service};
@@ -8,7 +8,8 @@ use crate::calls::CallId;
 use crate::infer::call_links::WorkItem;
 
 /// What decided the request of each call, by its number; `None` for calls without any open request.
-/// `is_of_context` returns whether a context of execution made a call, rather than a thread.
+/// `is_of_context` returns whether a context of execution, such as a goroutine, made a call, rather
+/// than a thread.
 pub(super) fn evidence_of_calls(
     service: &Service,
     found: &Assignment,

@@ -7,7 +7,7 @@
 //! confirms itself.
 
 use crate::tuning::auto::model::density::{
-    AROUND, BINS, ENTROPY_BINS, MAX_REACH, PLAIN_SAMPLES, PLANE_BINS, PLANE_KERNEL, UNSEEN,
+    BINS, ENTROPY_BINS, MARGINS, MAX_REACH, PLAIN_SAMPLES, PLANE_BINS, PLANE_KERNEL, UNSEEN_WEIGHT,
 };
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,6 +20,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
+    /// The place of a delay, given in nanoseconds.
     pub(super) fn place(self, delay: i64) -> f64 {
         log2(delay.max(0) as f64 + self.resolution)
     }
@@ -65,10 +66,14 @@ fn log2(number: f64) -> f64 {
 #[derive(Debug)]
 pub(super) struct Density {
     axis: Axis,
+    /// The place on the axis at which the first bin begins.
     low: f64,
-    /// The sum of all kernels, and the height of the kernel of a sample here.
+    /// For each bin the sum of all kernels there, and the height of the kernel of a sample that
+    /// lies in the bin.
     bins: Vec<(f32, f32)>,
+    /// Number of samples.
     samples: f64,
+    /// The density given another delay, if that is known.
     plane: Option<Plane>,
     /// Logarithm of each bin's density with no sample left out, and last the density beyond the
     /// bins. If the density depends on another delay, there is a row for each of its values, and a
@@ -102,6 +107,7 @@ impl Density {
         self.log_of_bin(bin, row, own) - place * std::f64::consts::LN_2
     }
 
+    /// The logarithm of the density in a bin, per factor of two, given the row of the other delay.
     fn log_of_bin(&self, bin: usize, row: usize, own: bool) -> f64 {
         let known = self.logs.get(row * (self.bins.len() + 1) + bin).filter(|_| !own);
         // A race is harmless: every thread computes the same value.
@@ -125,15 +131,15 @@ impl Density {
         let (sum, middle) = self.bins.get(bin).copied().unwrap_or((0.0, 0.0));
         let without = if own { f64::from(middle) } else { 0.0 };
         let samples = self.samples + 2.0 - f64::from(u8::from(own));
-        (f64::from(sum) - without).max(0.0) / samples + UNSEEN / samples
+        (f64::from(sum) - without).max(0.0) / samples + UNSEEN_WEIGHT / samples
     }
 }
 
 /// The sum of kernels over the samples: the place of the first bin, and each bin with the height of
 /// a kernel there.
 fn smooth_samples(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
-    let low = places.iter().copied().fold(f64::MAX, f64::min) - AROUND[0];
-    let high = places.iter().copied().fold(f64::MIN, f64::max) + AROUND[0];
+    let low = places.iter().copied().fold(f64::MAX, f64::min) - MARGINS[0];
+    let high = places.iter().copied().fold(f64::MIN, f64::max) + MARGINS[0];
     if low > high {
         return (0.0, Vec::new());
     }
@@ -147,10 +153,11 @@ fn smooth_samples(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
     let wanted = (places.len() as f64).sqrt().max(3.0).min(places.len() as f64);
     let mut smooth = vec![(0f32, 0f32); bins];
     for bin in (0..bins).filter(|bin| counts[*bin] > 0) {
-        let held =
+        let samples_within =
             |reach: usize| before[(bin + reach + 1).min(bins)] - before[bin.saturating_sub(reach)];
-        let reach =
-            (1..MAX_REACH).find(|reach| f64::from(held(*reach)) >= wanted).unwrap_or(MAX_REACH);
+        let reach = (1..MAX_REACH)
+            .find(|reach| f64::from(samples_within(*reach)) >= wanted)
+            .unwrap_or(MAX_REACH);
         let kernel = gaussian((reach as f64 * 0.6).max(1.0));
         let half = kernel.len() / 2;
         smooth[bin].1 = kernel[half] * BINS as f32;
@@ -163,7 +170,7 @@ fn smooth_samples(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
     (low, smooth)
 }
 
-/// A kernel of that standard deviation in bins; its values sum to 1.
+/// A Gaussian kernel with this standard deviation in bins; its values sum to 1.
 fn gaussian(deviation: f64) -> Vec<f32> {
     let half = (3.0 * deviation) as i32;
     let values: Vec<f64> =
@@ -175,20 +182,24 @@ fn gaussian(deviation: f64) -> Vec<f32> {
 /// The density of one delay for each value of another.
 #[derive(Clone, Debug)]
 pub(super) struct Plane {
+    /// The place at which the bins begin on the axis of each of the two delays.
     low: [f64; 2],
+    /// Number of bins along each axis.
     size: [usize; 2],
+    /// The smoothed number of samples in each bin, row by row; a row has one value of the other
+    /// delay.
     joint: Vec<f32>,
     /// Number of samples near each value of the other delay.
     near: Vec<f32>,
-    /// Contribution of one sample to its own place, and to the number near it.
+    /// Contribution of one sample to its own bin of `joint`, and to its own row of `near`.
     own: [f64; 2],
 }
 
 impl Plane {
     fn from_samples(places: &[f64], known: &[f64]) -> Plane {
         let axes = [places, known];
-        let low = axes.map(|axis| axis.iter().copied().fold(f64::MAX, f64::min) - AROUND[1]);
-        let high = axes.map(|axis| axis.iter().copied().fold(f64::MIN, f64::max) + AROUND[1]);
+        let low = axes.map(|axis| axis.iter().copied().fold(f64::MAX, f64::min) - MARGINS[1]);
+        let high = axes.map(|axis| axis.iter().copied().fold(f64::MIN, f64::max) + MARGINS[1]);
         let size =
             [0, 1].map(|axis| ((high[axis] - low[axis]).max(0.0) * PLANE_BINS[axis]) as usize + 1);
         let mut counts = vec![0f32; size[0] * size[1]];
@@ -217,12 +228,12 @@ impl Plane {
         if at < 0.0 { self.rows() } else { (at as usize).min(self.rows()) }
     }
 
-    /// Number of samples near that row, and their density at that bin of the plain density.
+    /// Number of samples near this row, and their density at this bin of the plain density.
     fn density_at(&self, bin: usize, row: usize, own: bool) -> (f64, f64) {
         let Some(near) = self.near.get(row) else { return (0.0, 0.0) };
         let (mut near, mut here) = (f64::from(*near), 0.0);
         // The plain density begins farther from the samples and has narrower bins.
-        let before = (AROUND[0] - AROUND[1]) * PLANE_BINS[0];
+        let before = (MARGINS[0] - MARGINS[1]) * PLANE_BINS[0];
         let column = (bin as f64 * PLANE_BINS[0] / BINS - before).floor();
         if column >= 0.0 && (column as usize) < self.size[0] {
             here = f64::from(self.joint[row * self.size[0] + column as usize]);
@@ -234,7 +245,7 @@ impl Plane {
     }
 }
 
-/// Convolves `values` with `kernel` along the axis of that stride and size.
+/// Convolves `values` with `kernel` along the axis with this stride and size.
 fn convolve_axis(values: &[f32], kernel: &[f32], stride: usize, size: usize) -> Vec<f32> {
     let half = kernel.len() / 2;
     let mut smooth = vec![0f32; values.len()];

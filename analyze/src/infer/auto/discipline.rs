@@ -1,13 +1,14 @@
 //! Queue discipline: the order in which waiting requests are served. Delays alone, treated as
-//! independent, predict it poorly. A delay of one request mostly delays the next one as well. So
-//! requests overtake less often than their delays predict, and never if a service is first in,
-//! first out. The reduction is learned for each kind of call from the observed overtaking rate.
+//! independent, predict this order poorly, since a delay of one request mostly delays the next one
+//! as well. So requests overtake each other less often than their delays predict, and never if a
+//! service is first in, first out. The reduction is learned for each kind of call from the observed
+//! overtaking rate.
 
 use rustc_hash::FxHashMap;
 
-use super::at::RequestState;
 use super::events::ServiceEvent;
 use super::model::ServiceModel;
+use super::request_state::RequestState;
 use super::service::{MadeCallId, RequestId, Service, recent_calls};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::discipline::{
@@ -31,9 +32,9 @@ pub(super) const NEVER: i64 = i64::MAX;
 pub(super) struct Precedence {
     /// Time since which the longest-waiting request waits, in nanoseconds.
     first: i64,
-    /// Nats added to the log-likelihood of the call for that request, and for the requests that
-    /// overtake it.
+    /// Nats added to the log-likelihood that the call is for the longest-waiting request.
     ahead: f64,
+    /// Nats added to the log-likelihood that the call is for a request that overtakes it.
     overtaking: f64,
 }
 
@@ -80,7 +81,7 @@ impl Precedence {
 pub(super) fn learn(
     service: &Service,
     events: &[(i64, ServiceEvent)],
-    owner: &[Option<RequestId>],
+    request_of_call: &[Option<RequestId>],
     shapes: &mut Shapes,
     model: &mut ServiceModel,
 ) {
@@ -99,7 +100,7 @@ pub(super) fn learn(
             ServiceEvent::Reply(request) => open.retain(|(open, _, _)| open != request),
             ServiceEvent::Call(call) => {
                 let kind = service.calls[call.index()].kind;
-                let own = owner[call.index()];
+                let own = request_of_call[call.index()];
                 let Some(place) = open.iter().position(|(request, _, _)| Some(*request) == own)
                 else {
                     continue;
@@ -123,28 +124,29 @@ pub(super) fn learn(
     let (all, later) = if service.is_fifo() { LOOP_PRIOR } else { PRIOR };
     for (kind, mut seen) in seen {
         seen.extend((0..all).map(|at| (0.5, at < later)));
-        model.overtaking.insert(kind, less_often(&seen));
+        model.overtaking.insert(kind, learn_reduction(&seen));
     }
 }
 
-/// Probability that a request overtakes, and whether it did, for requests given by the start of
-/// their wait, their log-likelihood, and whether the call was for them. `None`: the call was for
-/// none of them. Requests that one system call woke together do not overtake each other: an
-/// assignment that reverses all of them has the same log-likelihood and would confirm itself.
+/// Probability that the call is for a request that overtakes another one, and whether it was. Each
+/// of the `waiting` requests is given by the start of its wait, its log-likelihood, and whether the
+/// call was for it. `None` if the call was for none of them. Requests that one system call woke
+/// together do not overtake each other: an assignment that reverses all of them has the same
+/// log-likelihood and would confirm itself.
 fn overtaking_probability(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     let (since, _, _) = waiting.iter().find(|(_, _, own)| *own)?;
     let first = waiting.iter().map(|(since, _, _)| *since).min()?;
     let is_later = |since: i64| since.saturating_sub(first) >= TOGETHER_NS;
     let most = waiting.iter().map(|(_, score, _)| *score).fold(f64::NEG_INFINITY, f64::max);
-    let weight = |(_, score, _): &&(i64, f64, bool)| (score - most).exp();
-    let late: f64 =
-        waiting.iter().filter(|(since, _, _)| is_later(*since)).map(|way| weight(&way)).sum();
-    Some((late / waiting.iter().map(|way| weight(&way)).sum::<f64>(), is_later(*since)))
+    let weight = |(_, score, _): &(i64, f64, bool)| (score - most).exp();
+    let late: f64 = waiting.iter().filter(|(since, _, _)| is_later(*since)).map(weight).sum();
+    Some((late / waiting.iter().map(weight).sum::<f64>(), is_later(*since)))
 }
 
-/// Nats by which the odds must be reduced to match the observed number of overtakings, found by
-/// bisection.
-fn less_often(seen: &[(f64, bool)]) -> f64 {
+/// Nats by which the odds of overtaking must be reduced to match the observed number of
+/// overtakings, found by bisection. `seen` has the probability by delays alone, and whether it
+/// happened.
+fn learn_reduction(seen: &[(f64, bool)]) -> f64 {
     let did = seen.iter().filter(|(_, did)| *did).count() as f64;
     let (mut low, mut high) = (MIN_NATS, MAX_NATS);
     for _ in 0..30 {
@@ -164,10 +166,10 @@ mod tests {
     #[test]
     fn fifo_order_is_learned_and_random_order_is_not() {
         let even = |did: usize| (0..40).map(|at| (0.5, at < did)).collect::<Vec<_>>();
-        assert!((less_often(&even(20))).abs() < 1e-6);
+        assert!((learn_reduction(&even(20))).abs() < 1e-6);
         // ln 3: a quarter instead of a half.
-        assert!((less_often(&even(10)) - 3f64.ln()).abs() < 1e-6);
-        assert!(less_often(&even(0)) > 3.9);
+        assert!((learn_reduction(&even(10)) - 3f64.ln()).abs() < 1e-6);
+        assert!(learn_reduction(&even(0)) > 3.9);
     }
 
     #[test]

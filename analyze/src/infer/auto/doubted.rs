@@ -11,12 +11,14 @@ use super::service::{RequestId, Service};
 use crate::calls::Calls;
 use crate::naming::Naming;
 use crate::tuning::auto::search::doubted::{
-    GUESSED_BELOW, GUESSED_SHARE, MARGIN_SHARE, MAX_AMBIGUITY,
+    AMBIGUOUS_BELOW, AMBIGUOUS_SHARE, MARGIN_SHARE, MAX_AMBIGUITY,
 };
 use crate::warnings::{self, WarningCause, WarningCounts};
 
 /// Discounts the parents of a message that a service sent, as far as it is ambiguous which messages
-/// are of one call, or whether the service's calls are for its requests at all.
+/// are of one call, or whether the service's calls are for its requests at all (`of_service` is the
+/// share by which the latter reduces all probabilities). Returns the parents with their lower
+/// probabilities, and the probability that the message has no parent.
 pub(super) fn discount_ambiguous_parents(
     calls: &Calls,
     message: MessageId,
@@ -67,7 +69,7 @@ pub(super) fn warn_of_unmatched_calls(
             others as f64 / all as f64
         });
     let guessed = count_ambiguous_calls(found) as u64;
-    if guessed as f64 >= GUESSED_SHARE * service.calls.len() as f64 {
+    if guessed as f64 >= AMBIGUOUS_SHARE * service.calls.len() as f64 {
         warnings.add_calls(WarningCause::Guessed, name, guessed, service.calls.len() as u64);
     }
     let (unfit, all) = (service.unmatched_calls() as u64, service.calls.len() as u64);
@@ -81,7 +83,7 @@ pub(super) fn warn_of_unmatched_calls(
 pub(super) fn count_ambiguous_calls(found: &Assignment) -> usize {
     let is_guessed = |shares: &&Vec<(Option<RequestId>, f64)>| {
         let likeliest = shares.iter().max_by(|one, other| one.1.total_cmp(&other.1));
-        likeliest.is_some_and(|(request, share)| request.is_some() && *share < GUESSED_BELOW)
+        likeliest.is_some_and(|(request, share)| request.is_some() && *share < AMBIGUOUS_BELOW)
     };
     found.shares.iter().filter(is_guessed).count()
 }

@@ -1,9 +1,9 @@
 //! Work that starts before the message that announces it. A receiver of one-way messages that
 //! announce work may also look for work by itself, as a program does that reads a folder or a table
-//! whenever it is awake. It then does work before the announcement arrives. The calls of that work
-//! come before the message, and the message later causes nothing. The request of an announcement
-//! begins when its work began. The work is caused by the request for which the message itself was
-//! sent.
+//! whenever it is awake. It then does work before the announcement arrives: the calls of that work
+//! come before the message, and the message causes nothing when it arrives. Such a message is
+//! treated as a request that began when the work began. The cause of the work is the request for
+//! which the message itself was sent.
 
 mod pairs;
 
@@ -17,9 +17,9 @@ use super::service::{MadeCallId, OPEN, RequestId, Service};
 use crate::calls::Calls;
 use crate::infer::call_links::WorkItem;
 use crate::links::Links;
-use crate::tuning::auto::queues::early::{MESSAGES_PER_EXCEPTION, MIN_MESSAGES, SURE};
+use crate::tuning::auto::queues::early::{MESSAGES_PER_EXCEPTION, MIN_MESSAGES, OWN_WORK_SHARE};
 
-/// Calls by their times and places.
+/// Calls with their times in nanoseconds.
 type TimedCalls = Vec<(i64, MadeCallId)>;
 
 /// Times at which each thread received its requests, in order.
@@ -40,9 +40,10 @@ impl RequestArrivals {
         RequestArrivals(asked)
     }
 
-    /// The time at which the sender of the message received its own request. Only work on the same
-    /// machine can be found before its announcement.
-    fn assigned_since(&self, trace: &MessageTrace, row: MessageId) -> Option<i64> {
+    /// The time at which the sender of the message received its own request; `None` if that is not
+    /// known, or if the receiver is on another host, since only work on the same host can be found
+    /// before its announcement.
+    fn sender_request_time(&self, trace: &MessageTrace, row: MessageId) -> Option<i64> {
         let message = trace.message(row);
         let host = |node: NodeId| trace.nodes.get(node).map(|node| &node.host);
         let (thread, sent) = message.src_tid.zip(message.send_first)?;
@@ -54,8 +55,9 @@ impl RequestArrivals {
     }
 }
 
-/// Moves the beginning of the requests of `service` to the beginning of their work if that was
-/// found earlier. Returns these requests. `asked` is computed when it is first needed.
+/// Moves the beginning of each request of `service` to the beginning of its work if the work began
+/// before the message came. Returns the messages of these requests. `asked` is computed when it is
+/// first needed.
 pub(super) fn begin_with_work(
     service: &mut Service,
     trace: &MessageTrace,
@@ -63,8 +65,8 @@ pub(super) fn begin_with_work(
     asked: &mut Option<RequestArrivals>,
 ) -> FxHashSet<MessageId> {
     let mut found = FxHashSet::default();
-    // The earliest time at which the work of each message can have been found, and when it was
-    // found.
+    // The kind and the request of each piece of work, the earliest time at which the work can have
+    // been found, and the time at which it was found.
     let mut under_way: Vec<(u32, WorkItem, [i64; 2])> = Vec::new();
     for kind in kinds(service, calls) {
         let asked = asked.get_or_insert_with(|| RequestArrivals::from_trace(trace));
@@ -76,13 +78,13 @@ pub(super) fn begin_with_work(
         };
         let announcements = places.iter().map(|request| {
             let begin = service.requests[request.index()].begin;
-            let since = row(*request).and_then(|row| asked.assigned_since(trace, row));
+            let since = row(*request).and_then(|row| asked.sender_request_time(trace, row));
             WorkAnnouncement { begin, since: since.map_or(begin, |since| since.min(begin)) }
         });
         let announcements: Vec<WorkAnnouncement> = announcements.collect();
-        let Some((work, pairs)) = work(service, &announcements) else { continue };
+        let Some((work, pairs)) = find_work(service, &announcements) else { continue };
         found.extend(pairs.early.iter().filter_map(|(message, _)| row(places[*message])));
-        for (message, piece) in pairs.in_turn.iter().chain(&pairs.early) {
+        for (message, piece) in pairs.after_message.iter().chain(&pairs.early) {
             let call = service.request_calls[places[*message].index()];
             let (time, begun) = work[*piece];
             under_way.push((kind, call, [announcements[*message].since, time]));
@@ -144,13 +146,14 @@ pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(Option<Requ
         return;
     }
     for shares in shares {
-        let Some((request, share)) = shares.iter_mut().find(|(_, share)| *share > SURE) else {
+        let Some((request, share)) = shares.iter_mut().find(|(_, share)| *share > OWN_WORK_SHARE)
+        else {
             continue;
         };
         let rival = request.and_then(|request| service.rivals.get(request.index()).copied());
         let rival @ Some(_) = rival.flatten() else { continue };
-        let left = *share - SURE;
-        *share = SURE;
+        let left = *share - OWN_WORK_SHARE;
+        *share = OWN_WORK_SHARE;
         match shares.iter_mut().find(|(request, _)| *request == rival) {
             Some((_, share)) => *share += left,
             None => shares.push((rival, left)),
@@ -197,7 +200,7 @@ pub(super) fn links(
     (known, spontaneous)
 }
 
-/// The kinds of requests that are one-way messages but have an end nevertheless.
+/// The kinds of requests that are one-way messages to which an end was given nevertheless.
 fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
     let mut counts: FxHashMap<u32, (usize, bool)> = FxHashMap::default();
     for (request, item) in service.requests.iter().zip(&service.request_calls) {
@@ -213,10 +216,13 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
     kinds
 }
 
-/// The work of each message, by times and places, with the pairs of the two: calls of the kind that
-/// is as frequent as the messages and follows them soonest. `None` if work does not come before its
-/// message.
-fn work(service: &Service, announcements: &[WorkAnnouncement]) -> Option<(TimedCalls, WorkPairs)> {
+/// The work that the messages announce, with its pairs with the messages. Work is the calls of the
+/// kind that is about as frequent as the messages and follows them soonest. `None` if no work comes
+/// before its message.
+fn find_work(
+    service: &Service,
+    announcements: &[WorkAnnouncement],
+) -> Option<(TimedCalls, WorkPairs)> {
     let kind = pool::kinds(service, service.call_ids());
     let mut times: FxHashMap<(u32, Option<pool::CallKind>), TimedCalls> = FxHashMap::default();
     for (call, span) in MadeCallId::ids().zip(&service.calls) {
@@ -236,7 +242,7 @@ fn work(service: &Service, announcements: &[WorkAnnouncement]) -> Option<(TimedC
     let (usual, work) = found.min_by_key(|(usual, _)| *usual)?;
     let times = only_times(&work);
     let pairs = WorkPairs::from_announcements(announcements, &times, usual);
-    pairs.is_sure(announcements, &times).then_some((work, pairs))
+    pairs.are_credible(announcements, &times).then_some((work, pairs))
 }
 
 #[cfg(test)]

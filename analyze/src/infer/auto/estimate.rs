@@ -29,7 +29,7 @@ use crate::tuning::auto::learning::rounds::{
     LAST_WIDTH, LOST_SHARE, MANY_OPEN, MAX_SHAPES, MIN_REQUESTS, RELEARN_FACTOR, RELEARN_NEW_SHARE,
     REQUESTS,
 };
-use crate::tuning::auto::services::thread_time::RUNS_SHARE;
+use crate::tuning::auto::services::thread_time::SURPLUS_SHARE;
 
 /// A model of a service, learned in one batch of the trace for the next ones.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(super) struct LearnedModel {
     shapes: Shapes,
     /// The restarts, until the consensus about the model's assignment is known.
     restarts: Option<RestartResults>,
-    /// Whether delays are in the time of a thread.
+    /// Whether delays are measured in thread time ([`super::thread_time`]).
     in_thread_time: bool,
     /// Number of requests that the model was learned from.
     requests: usize,
@@ -51,41 +51,45 @@ impl LearnedModel {
     fn from_service(service: &Service) -> LearnedModel {
         let mut shapes = Shapes::new();
         let sample = service.prefix_of_size(learning_size(service));
-        let (mut model, mut owner, mut begun) =
+        let (mut model, mut request_of_call, mut restarts) =
             learn_model(&sample, &mut shapes, BackgroundAssumption::Counted);
-        if background_share(&owner) > LOST_SHARE {
+        if background_share(&request_of_call) > LOST_SHARE {
             // Each of many similar requests has a low probability, and background calls are not
             // learned from.
-            let (other, others_owner, others_begun) =
+            let (other, other_requests, other_restarts) =
                 learn_model(&sample, &mut shapes, BackgroundAssumption::AmongAll);
-            if background_share(&others_owner) < background_share(&owner) {
-                (model, owner, begun) = (other, others_owner, others_begun);
+            if background_share(&other_requests) < background_share(&request_of_call) {
+                (model, request_of_call, restarts) = (other, other_requests, other_restarts);
             }
         }
         let mut in_thread_time = false;
-        let too_many = thread_time::too_many(&sample, &owner);
-        if too_many > RUNS_SHARE && sample.is_fifo() && sample.evidence.contains(Evidence::Delays) {
+        let surplus_share = thread_time::surplus_share(&sample, &request_of_call);
+        if surplus_share > SURPLUS_SHARE
+            && sample.is_fifo()
+            && sample.evidence.contains(Evidence::Delays)
+        {
             // One request has the calls of others, since the thread is always busy.
             let mut others = Shapes::new();
-            let (other, others_owner, others_begun) =
+            let (other, other_requests, other_restarts) =
                 learn_model(&sample.in_thread_time(), &mut others, BackgroundAssumption::Counted);
-            let is_less = thread_time::too_many(&sample, &others_owner) < too_many;
+            let is_less = thread_time::surplus_share(&sample, &other_requests) < surplus_share;
             if is_less
-                && background_share(&others_owner) <= background_share(&owner) + LOST_SHARE / 2.0
+                && background_share(&other_requests)
+                    <= background_share(&request_of_call) + LOST_SHARE / 2.0
             {
-                (model, shapes, begun, in_thread_time) = (other, others, others_begun, true);
+                (model, shapes, restarts, in_thread_time) = (other, others, other_restarts, true);
             }
         }
         model.overtaking.retain(|_, less| *less > SURE_NATS);
         let kinds = [&sample.requests, &sample.calls]
             .map(|spans| spans.iter().map(|span| span.kind).collect());
         let requests = sample.requests.len();
-        LearnedModel { model, shapes, restarts: Some(begun), in_thread_time, requests, kinds }
+        LearnedModel { model, shapes, restarts: Some(restarts), in_thread_time, requests, kinds }
     }
 
-    /// This model, for use in another batch; `None` if so much is new there that the batch should
-    /// be learned from itself.
-    fn in_another(self, service: &Service) -> Option<LearnedModel> {
+    /// This model, for use in another batch of `service`; `None` if so much is new in that batch
+    /// that a model should be learned from it.
+    fn for_batch(self, service: &Service) -> Option<LearnedModel> {
         let more =
             service.requests.len().min(learning_size(service)) > RELEARN_FACTOR * self.requests;
         let is_new = |spans: &[NodeSpan], known: &FxHashSet<u32>| {
@@ -106,8 +110,8 @@ impl LearnedModel {
         let events = events(service);
         let mut found = search(service, &events, &self.shapes, &self.model, LAST_WIDTH, true);
         found.prefer_best(|call| service.shared_write(service.calls[call].begin).is_some());
-        if let Some(begun) = self.restarts.take() {
-            self.model.consensus = begun.consensus(&found.request_of_call, &self.shapes);
+        if let Some(restarts) = self.restarts.take() {
+            self.model.consensus = restarts.consensus(&found.request_of_call, &self.shapes);
         }
         self.model.consensus.calibrate_shares(service, &events, &mut found.shares);
         if let Some(tried) = strict::commit_fifo(service, &mut found) {
@@ -132,7 +136,7 @@ pub(super) fn estimate(
     service: &Service,
     known: Option<LearnedModel>,
 ) -> (Assignment, LearnedModel) {
-    if let Some(mut known) = known.and_then(|known| known.in_another(service)) {
+    if let Some(mut known) = known.and_then(|known| known.for_batch(service)) {
         let found = known.search(service);
         if background_share(&found.request_of_call) <= LOST_SHARE {
             return (found, known);

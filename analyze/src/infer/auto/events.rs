@@ -38,12 +38,12 @@ pub(super) fn events(service: &Service) -> Vec<(i64, ServiceEvent)> {
 /// The calls of each request in the order of time, by the request that each call is assigned to.
 pub(super) fn calls_by_request(
     service: &Service,
-    owner: &[Option<RequestId>],
+    request_of_call: &[Option<RequestId>],
 ) -> Vec<Vec<MadeCallId>> {
     let mut made = vec![Vec::new(); service.requests.len()];
-    for (call, owner) in MadeCallId::ids().zip(owner) {
-        if let Some(owner) = owner {
-            made[owner.index()].push(call);
+    for (call, request) in MadeCallId::ids().zip(request_of_call) {
+        if let Some(request) = request {
+            made[request.index()].push(call);
         }
     }
     made

@@ -10,9 +10,9 @@
 //! kept.
 
 use super::agreement::candidates;
-use super::at::RequestState;
 use super::events::{ServiceEvent, calls_by_request};
 use super::model::ServiceModel;
+use super::request_state::RequestState;
 use super::service::{MadeCallId, RequestId, Service, recent_calls};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::discipline::SURE_NATS;
@@ -31,37 +31,42 @@ enum CallExchange {
     Earlier,
 }
 
-/// Exchanges calls of `service` between their requests, given by `owner`, if that raises the
-/// log-likelihood under `model`.
+/// Exchanges calls of `service` between their requests, given by `request_of_call`, if that raises
+/// the log-likelihood under `model`.
 pub(super) fn improve(
     service: &Service,
     events: &[(i64, ServiceEvent)],
-    owner: &mut [Option<RequestId>],
+    request_of_call: &mut [Option<RequestId>],
     shapes: &mut Shapes,
     model: &mut ServiceModel,
 ) {
     let mut neighbours: Vec<(MadeCallId, Vec<RequestId>)> = Vec::new();
     candidates(service, events, |call, possible| {
-        if let Some(own) = owner[call.index()].filter(|_| possible.len() > 1) {
+        if let Some(own) = request_of_call[call.index()].filter(|_| possible.len() > 1) {
             neighbours.push((call, nearest_requests(service, own, possible)));
         }
     });
     let scores = vec![None; service.requests.len()];
-    let mut pairs =
-        ExchangedCalls { service, shapes, model, made: calls_by_request(service, owner), scores };
+    let mut pairs = ExchangedCalls {
+        service,
+        shapes,
+        model,
+        made: calls_by_request(service, request_of_call),
+        scores,
+    };
     // Two requests are compared again only if the calls of one of them have changed since.
     let mut is_new = vec![true; service.requests.len()];
     for _ in 0..SWEEPS {
         let mut is_next = vec![false; service.requests.len()];
         for (call, others) in &neighbours {
-            let Some(own) = owner[call.index()] else { continue };
+            let Some(own) = request_of_call[call.index()] else { continue };
             let with = others.iter().copied().find(|other| {
                 let is_known = [own, *other].iter().all(|request| !is_new[request.index()]);
                 *other != own && !is_known && pairs.exchange(*call, own, *other)
             });
             for request in with.into_iter().flat_map(|other| [own, other]) {
                 for made in &pairs.made[request.index()] {
-                    owner[made.index()] = Some(request);
+                    request_of_call[made.index()] = Some(request);
                 }
                 is_next[request.index()] = true;
             }
@@ -113,7 +118,7 @@ impl ExchangedCalls<'_> {
         let before = self.current_score(own) + self.current_score(other);
         let mut best: Option<(f64, [Vec<MadeCallId>; 2], [f64; 2])> = None;
         for with in alike {
-            let ordered = less * self.in_order([(own, call), (other, with)]);
+            let ordered = less * self.overtaking_change([(own, call), (other, with)]);
             for exchange in [CallExchange::One, CallExchange::Later, CallExchange::Earlier] {
                 let Some(made) = self.after_exchange([(own, call), (other, with)], exchange) else {
                     continue;
@@ -133,9 +138,9 @@ impl ExchangedCalls<'_> {
         true
     }
 
-    /// Returns 1 if an exchange of these calls lets the later request overtake, -1 if it undoes
-    /// that, and 0 if the requests do not wait at the same time.
-    fn in_order(&mut self, at: [(RequestId, MadeCallId); 2]) -> f64 {
+    /// Returns 1 if an exchange of these calls lets the later request overtake the other, -1 if it
+    /// undoes an overtaking, and 0 if the requests do not wait at the same time.
+    fn overtaking_change(&mut self, at: [(RequestId, MadeCallId); 2]) -> f64 {
         let since = at.map(|(request, call)| {
             let made: Vec<MadeCallId> =
                 self.made[request.index()].iter().copied().filter(|made| *made < call).collect();
@@ -246,23 +251,27 @@ mod tests {
         let axis = Axis { resolution: service.resolution() };
         let mut model =
             learn(&service, &calls_by_request(&service, &truth), |_| true, &mut shapes, axis);
-        let mut owner = truth.clone();
-        improve(&service, &events, &mut owner, &mut shapes, &mut model);
-        let right = |owner: &[Option<RequestId>]| {
-            owner.iter().zip(&truth).filter(|(one, other)| one == other).count()
+        let mut request_of_call = truth.clone();
+        improve(&service, &events, &mut request_of_call, &mut shapes, &mut model);
+        let right = |request_of_call: &[Option<RequestId>]| {
+            request_of_call.iter().zip(&truth).filter(|(one, other)| one == other).count()
         };
-        assert!(right(&owner) >= 396, "no right call is exchanged: {}", right(&owner));
+        assert!(
+            right(&request_of_call) >= 396,
+            "no right call is exchanged: {}",
+            right(&request_of_call)
+        );
         // The second calls of every fourth pair are swapped between its requests.
-        let mut owner = truth.clone();
-        for (call, owner) in owner.iter_mut().enumerate() {
-            let request = owner.unwrap().index();
+        let mut request_of_call = truth.clone();
+        for (call, assigned) in request_of_call.iter_mut().enumerate() {
+            let request = assigned.unwrap().index();
             if service.calls[call].kind == 2 && request / 2 % 4 == 0 {
-                *owner = Some(RequestId::from_index(request ^ 1));
+                *assigned = Some(RequestId::from_index(request ^ 1));
             }
         }
-        assert_eq!(right(&owner), 350);
-        improve(&service, &events, &mut owner, &mut shapes, &mut model);
-        assert!(right(&owner) >= 396, "{}", right(&owner));
+        assert_eq!(right(&request_of_call), 350);
+        improve(&service, &events, &mut request_of_call, &mut shapes, &mut model);
+        assert!(right(&request_of_call) >= 396, "{}", right(&request_of_call));
     }
 
     #[test]

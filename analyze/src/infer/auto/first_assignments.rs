@@ -76,7 +76,7 @@ pub(super) fn assign_by_rule(
     if choice == InitialRule::Delegated {
         return delegated_requests(service);
     }
-    let mut owner = vec![None; service.calls.len()];
+    let mut request_of_call = vec![None; service.calls.len()];
     let mut open: Vec<RequestId> = Vec::new();
     let mut made: Vec<Vec<MadeCallId>> = vec![Vec::new(); service.requests.len()];
     let mut counts: FxHashMap<(RequestId, u32), u32> = FxHashMap::default();
@@ -146,11 +146,11 @@ pub(super) fn assign_by_rule(
                     *totals.entry(chosen).or_default() += 1;
                     made[chosen.index()].push(*call);
                 }
-                owner[call.index()] = chosen;
+                request_of_call[call.index()] = chosen;
             }
         }
     }
-    owner
+    request_of_call
 }
 
 /// The assignment by [`InitialRule::Delegated`]. With calls in the order of their beginnings, a
@@ -158,7 +158,7 @@ pub(super) fn assign_by_rule(
 /// of the next one. With calls in the order of their ends, at most the responses in between are
 /// exchanged.
 fn delegated_requests(service: &Service) -> Vec<Option<RequestId>> {
-    let mut owner = vec![None; service.calls.len()];
+    let mut request_of_call = vec![None; service.calls.len()];
     let mut counts: FxHashMap<(RequestId, u32), u32> = FxHashMap::default();
     let mut order: Vec<MadeCallId> = service.call_ids().collect();
     order.sort_by_key(|call| service.calls[call.index()].end);
@@ -187,10 +187,10 @@ fn delegated_requests(service: &Service) -> Vec<Option<RequestId>> {
         let last = || begun.checked_sub(1).map(RequestId::from_index).filter(is_open);
         if let Some(chosen) = covering.min_by_key(key).or_else(last) {
             *counts.entry((chosen, span.kind)).or_default() += 1;
-            owner[call.index()] = Some(chosen);
+            request_of_call[call.index()] = Some(chosen);
         }
     }
-    owner
+    request_of_call
 }
 
 /// Returns for each request whether it shared the service with the fewest others: mostly requests

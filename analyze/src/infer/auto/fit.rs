@@ -1,22 +1,23 @@
 //! Log-likelihood of the calls and the response of a request under the model of its service.
 
-use super::at::RequestState;
 use super::model::{CallDelay, ServiceModel, StepScores};
+use super::request_state::RequestState;
 use super::service::{MadeCallId, OPEN, REPLY, RequestId, Service, recent_calls};
 use super::shapes::Shapes;
 use super::trigger::{Trigger, open_calls};
 use crate::evidence::Evidence;
 use crate::tuning::auto::model::fit::{
-    ANY_DELAY, MIN_NEXT, MIN_OPEN, MIN_SHAPED, NO_TRIGGER, NOT_COVERED, ORDER_WEIGHT, UNKNOWN,
+    ANY_DELAY, MIN_NEXT, MIN_OPEN, MIN_SHAPED, NO_TRIGGER, NOT_COVERED, ORDER_WEIGHT, UNKNOWN_CALL,
 };
 
 /// Value of an absent delay.
 pub(super) const NO_DELAY: i64 = i64::MIN;
 
 impl ServiceModel {
-    /// Log-likelihood of an action at `time` for a request in the state `at`, if it comes after a
-    /// delay that is distributed as `delay`. `triggered` is the time of its trigger; `own` is the
-    /// delay that was learned from this very action.
+    /// Log-likelihood of an action (a call or the response) at `time` for a request in the state
+    /// `at`, if it comes after a delay that is distributed as `delay`. `triggered` is the time of
+    /// its trigger; `own` is the delay in nanoseconds if this very action was a sample, or
+    /// [`NO_DELAY`].
     fn timing(
         &self,
         service: &Service,
@@ -42,7 +43,7 @@ impl ServiceModel {
         density + missing + delay.open[open_calls(service, at.made, time)]
     }
 
-    /// Log-likelihood of `call` for a request in that state.
+    /// Log-likelihood of `call` for a request in the state `at`.
     pub(super) fn call(
         &mut self,
         service: &Service,
@@ -65,8 +66,8 @@ impl ServiceModel {
         self.score_call(service, shapes, at, call).1
     }
 
-    /// Log-likelihood of `call` for a request in that state, and the time since which the request
-    /// has been waiting to make it.
+    /// Log-likelihood of `call` for a request in the state `at`, and the time since which the
+    /// request has been waiting to make it; `None` if it is not waiting.
     pub(super) fn score_call(
         &mut self,
         service: &Service,
@@ -78,16 +79,18 @@ impl ServiceModel {
         let kind = service.requests[at.request.index()].kind;
         let step = self.step(shapes, kind, at.shape, span.kind);
         let step = &self.memo.steps[step];
-        let Some(delay) = &step.delay else { return (UNKNOWN, None) };
+        let Some(delay) = &step.delay else { return (UNKNOWN_CALL, None) };
         let is_covered = service.covers(at.request, call);
         let triggered = delay.trigger.time(service, at.request, at.made, span.begin);
         let waiting =
             triggered.filter(|_| is_covered && step.waits(service, at, delay, span.begin));
         if !step.is_known {
-            return (UNKNOWN, waiting);
+            return (UNKNOWN_CALL, waiting);
         }
-        let learned =
-            self.learned_calls.get(call.index()).filter(|(owner, _)| *owner == Some(at.request));
+        let learned = self
+            .learned_calls
+            .get(call.index())
+            .filter(|(request, _)| *request == Some(at.request));
         let own = learned.map_or(NO_DELAY, |(_, delay)| *delay);
         let sizes = self.sizes.odds(service, at.request, call, learned.is_some());
         let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
@@ -103,8 +106,8 @@ impl ServiceModel {
         (score, waiting)
     }
 
-    /// Log-probability of a call of that kind after the response, if it is made then, or otherwise
-    /// before it.
+    /// Log-probability that a call of this kind is made after the response of the request, if
+    /// `call` is; otherwise that it is made before the response.
     fn post_reply_score(&self, service: &Service, request: RequestId, call: MadeCallId) -> f64 {
         if !service.goes_on_after_answers() {
             return 0.0;
@@ -117,13 +120,15 @@ impl ServiceModel {
 
     /// Lookahead: evidence from the end of the call for the request.
     pub(super) fn lookahead(&self, service: &Service, request: RequestId, call: MadeCallId) -> f64 {
-        let learned =
-            self.learned_calls.get(call.index()).is_some_and(|(owner, _)| *owner == Some(request));
+        let learned = self
+            .learned_calls
+            .get(call.index())
+            .is_some_and(|(sampled, _)| *sampled == Some(request));
         self.lookaheads.lookahead(service, request, call, learned)
     }
 
-    /// Log-likelihood of the response to a request in that state at its time, with no further
-    /// calls.
+    /// Log-likelihood that a request in the state `at` makes no further calls, and that its
+    /// response comes at its time.
     pub(super) fn reply(
         &mut self,
         service: &Service,
@@ -156,7 +161,7 @@ impl ServiceModel {
         )
     }
 
-    /// Log-likelihood that a request in that state makes no further calls.
+    /// Log-likelihood that a request in the state `at` makes no further calls.
     pub(super) fn finish(
         &mut self,
         service: &Service,
@@ -164,11 +169,11 @@ impl ServiceModel {
         at: &RequestState<'_>,
     ) -> f64 {
         let kind = service.requests[at.request.index()].kind;
-        let [least, just] = self.shape(shapes, kind, at.shape);
+        let [least, just] = self.shape_log_probabilities(shapes, kind, at.shape);
         if service.evidence.contains(Evidence::Shapes) { just - least } else { 0.0 }
     }
 
-    /// Log-likelihood of the time of the response to a request in that state.
+    /// Log-likelihood of the time of the response to a request in the state `at`.
     pub(super) fn answer(&self, service: &Service, at: &RequestState<'_>) -> f64 {
         let request = service.requests[at.request.index()];
         if request.end == OPEN {
@@ -176,7 +181,7 @@ impl ServiceModel {
         }
         let own = self.learned_replies.get(at.request.index()).copied().unwrap_or(NO_DELAY);
         let at = &RequestState { made: before_answer(service, at.request, at.made), ..*at };
-        let timing = self.delay_of(request.kind, REPLY, 0).map_or(UNKNOWN, |delay| {
+        let timing = self.delay_of(request.kind, REPLY, 0).map_or(UNKNOWN_CALL, |delay| {
             let triggered = delay.trigger.time(service, at.request, at.made, request.end);
             self.timing(service, at, delay, triggered, request.end, own)
         });
@@ -184,7 +189,8 @@ impl ServiceModel {
             + self.by_thread(service, at, REPLY, service.answering_thread(at.request), request.end)
     }
 
-    /// Log-odds that this thread makes a call of the kind `call` (or the reply).
+    /// Log-odds that `thread` makes a call of the kind `call`, or the reply, for the request rather
+    /// than for another one.
     fn by_thread(
         &self,
         service: &Service,
@@ -197,15 +203,15 @@ impl ServiceModel {
         self.threads.odds(kind, call, self.threads.sample(service, at, call, thread, time))
     }
 
-    /// Log-likelihood of a call of that kind that is made for no request.
+    /// Log-likelihood of a call of this kind that is made for no request.
     pub(super) fn spontaneous(&self, kind: u32) -> f64 {
-        self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN - 1.0)
+        self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN_CALL - 1.0)
     }
 }
 
 impl StepScores {
-    /// Returns whether a request in that state is waiting at `time` to make a call of this step,
-    /// which it could have made since the call was triggered.
+    /// Returns whether a request in the state `at` is waiting at `time` to make a call of this
+    /// step, as it could have done since the call was triggered.
     fn waits(
         &self,
         service: &Service,

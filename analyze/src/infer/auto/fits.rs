@@ -16,7 +16,7 @@ pub(super) struct RequestMatch {
     /// Whether one of these requests lasted until the call was answered.
     pub(super) is_covered: bool,
     /// Whether the calling thread was working on a request when it made the call.
-    is_at_it: bool,
+    is_thread_at_work: bool,
 }
 
 impl Service {
@@ -27,14 +27,15 @@ impl Service {
     /// request.
     pub(super) fn unmatched_calls(&self) -> usize {
         let prepares = self.made_in_preparation();
-        let unfit =
-            |(fit, prepares): &(RequestMatch, bool)| !fit.is_covered && !fit.is_at_it && !prepares;
+        let unfit = |(fit, prepares): &(RequestMatch, bool)| {
+            !fit.is_covered && !fit.is_thread_at_work && !prepares
+        };
         self.match_requests().into_iter().zip(prepares).filter(unfit).count()
     }
 
     /// Returns whether a thread that has received nothing since `request` still works on it when it
     /// makes `call`: the request is not answered, or was answered no longer ago than it took.
-    fn is_at(&self, request: RequestId, call: MadeCallId) -> bool {
+    fn is_still_working(&self, request: RequestId, call: MadeCallId) -> bool {
         let (is_itself, begin) = (self.is_itself(request, call), self.calls[call.index()].begin);
         let NodeSpan { begin: received, end, .. } = self.requests[request.index()];
         !is_itself && (end == OPEN || begin.saturating_sub(end) <= end.saturating_sub(received))
@@ -92,9 +93,13 @@ impl Service {
                     // The calling thread has received no other request since.
                     let thread = self.calling_thread(call);
                     let of_thread = last.get(&thread).filter(|_| thread != UNKNOWN_THREAD);
-                    let is_at_it = of_thread.is_some_and(|last| self.is_at(*last, call));
-                    fits[call.index()] =
-                        RequestMatch { are_answered, is_covered: open.iter().any(lasts), is_at_it };
+                    let is_thread_at_work =
+                        of_thread.is_some_and(|last| self.is_still_working(*last, call));
+                    fits[call.index()] = RequestMatch {
+                        are_answered,
+                        is_covered: open.iter().any(lasts),
+                        is_thread_at_work,
+                    };
                 }
             }
         }

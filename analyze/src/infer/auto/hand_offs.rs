@@ -63,8 +63,8 @@ pub(super) fn handoffs_by_node(
     of
 }
 
-/// How far the clock of a process is ahead of the common clock, with the common time from which on
-/// that applies.
+/// The clock of a process: pairs of a common time and the nanoseconds by which the clock is ahead
+/// of the common clock from then on.
 #[derive(Debug, Default)]
 struct ProcessClock(Vec<(i64, i64)>);
 
@@ -96,6 +96,7 @@ fn clocks(
 }
 
 impl ProcessClock {
+    /// The time of this clock at a common time.
     fn local_time(&self, common: i64) -> i64 {
         let after = self.0.partition_point(|(since, _)| *since <= common);
         let known = self.0.get(after.saturating_sub(1));

@@ -1,8 +1,8 @@
 //! Contradicted calls: the last response that a thread received before it answered, compared with
 //! the request that the call was assigned to. A thread that answers a request which another thread
-//! received, and waits for its own calls, answers with the last response that it received. If most
-//! calls that were received last are assigned to other requests, the model is wrong, however
-//! confident it is.
+//! received, and waits for its own calls, answers with the last response that it received. So the
+//! call of that response was made for the answered request. If most such calls are assigned to
+//! other requests, the model is wrong, however confident it is.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,8 +12,10 @@ use crate::tuning::auto::services::heard_last::{
     CALLS_PER_EXCEPTION, CONTRADICTED_SHARE, MIN_ANSWERS,
 };
 
-/// Number of calls that were received last before the answer to another request than the assigned
-/// one, and number of all calls that were received last. `None` if there are few of the latter.
+/// Number of contradicted calls, and number of examined calls: those with the last response that a
+/// thread received before it answered a request. A call is contradicted if it is assigned to
+/// another request than the answered one. `None` if few calls are examined, or few are
+/// contradicted.
 pub(super) fn count_contradicted_calls(service: &Service, found: &Assignment) -> Option<[u64; 2]> {
     let calls = service.call_threads.len();
     let by_others =
@@ -75,10 +77,10 @@ mod tests {
 
     /// The result if calls are assigned to requests that are this far off.
     fn contradictions_at_offset(off: usize, reader: u32) -> Option<[u64; 2]> {
-        let owner = requests((0..60).map(|call| call + off));
+        let request_of_call = requests((0..60).map(|call| call + off));
         count_contradicted_calls(
             &service(reader),
-            &Assignment { request_of_call: owner, shares: Vec::new() },
+            &Assignment { request_of_call, shares: Vec::new() },
         )
     }
 
@@ -94,12 +96,9 @@ mod tests {
     fn a_thread_that_does_not_receive_its_own_responses_is_no_evidence() {
         let mut service = service(1);
         service.call_threads.iter_mut().for_each(|[maker, _]| *maker += 1);
-        let owner = requests(1..61);
+        let request_of_call = requests(1..61);
         assert_eq!(
-            count_contradicted_calls(
-                &service,
-                &Assignment { request_of_call: owner, shares: Vec::new() }
-            ),
+            count_contradicted_calls(&service, &Assignment { request_of_call, shares: Vec::new() }),
             None
         );
     }

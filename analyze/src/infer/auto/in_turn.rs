@@ -1,12 +1,12 @@
 //! FIFO alignment of two sequences: items given and items begun, such as jobs and their runs, or
-//! pushes and deliveries. An item that was not recorded on either side must not shift all later
-//! ones, so some of both may be left out.
+//! pushes and deliveries. An item that was recorded on one side only must not shift all later
+//! items, so some items of both sequences may be left out.
 
 use crate::tuning::auto::queues::in_turn::{LEFT_OUT_FACTOR, MAX_AHEAD};
 
-/// The place of each of the `begun` among the `given`, by their times, which are in order: matched
-/// FIFO with some of both left out, so that each begins soon after it was given. `fits` states
-/// whether two may match, by their places.
+/// For each item of `begun` the place of its item in `given`; `None` if it is left out. Both are
+/// times in order. Items are matched FIFO, with some of both left out, so that each begins soon
+/// after it was given. `fits` states whether the items at two places may match.
 pub(super) fn match_in_fifo(
     given: &[i64],
     begun: &[i64],
@@ -23,13 +23,13 @@ pub(super) fn match_in_fifo(
     }
     let middle = waits.len() / 2;
     let left_out = waits.select_nth_unstable(middle).1.saturating_mul(LEFT_OUT_FACTOR).max(1);
-    // Cost of having processed the first items given, by how far these are ahead of the items
-    // begun, and the step that led there.
+    // Cost of the best alignment of the first items given with the first items begun, by how many
+    // more items given there are, and for each such alignment its last step.
     let width = 2 * MAX_AHEAD + 1;
     let mut costs = vec![i64::MAX; width];
-    let mut how: Vec<AlignmentStep> = Vec::with_capacity((begun.len() + 1) * width);
-    // Distance by which jobs are ahead in the middle of the band, by the run: it follows the
-    // cheapest entry, since items left out add up.
+    let mut last_steps: Vec<AlignmentStep> = Vec::with_capacity((begun.len() + 1) * width);
+    // By the number of items begun, the number of items given that are ahead in the middle of the
+    // band: it follows the cheapest entry, since items left out add up.
     let mut middles: Vec<isize> = Vec::with_capacity(begun.len() + 1);
     let place = |run: usize, ahead: usize, middle: isize| {
         (run + ahead).checked_add_signed(middle)?.checked_sub(MAX_AHEAD)
@@ -44,10 +44,11 @@ pub(super) fn match_in_fifo(
         let earlier = |ahead: usize| before.get(ahead.checked_add_signed(shift)?).copied();
         for ahead in 0..width {
             let Some(job) = place(run, ahead, middle).filter(|job| *job <= given.len()) else {
-                how.push(AlignmentStep::Job);
+                last_steps.push(AlignmentStep::SkipGiven);
                 continue;
             };
-            let mut best = (if run == 0 && job == 0 { 0 } else { i64::MAX }, AlignmentStep::Job);
+            let mut best =
+                (if run == 0 && job == 0 { 0 } else { i64::MAX }, AlignmentStep::SkipGiven);
             let mut try_one = |from: Option<i64>, cost: i64, step: AlignmentStep| {
                 let cost =
                     from.filter(|from| *from < i64::MAX).map(|from| from.saturating_add(cost));
@@ -58,17 +59,17 @@ pub(super) fn match_in_fifo(
                 try_one(
                     earlier(ahead),
                     begun[run - 1].saturating_sub(given[job - 1]).saturating_add(misfit),
-                    AlignmentStep::Both,
+                    AlignmentStep::Match,
                 );
             }
             if run > 0 {
-                try_one(earlier(ahead + 1), left_out, AlignmentStep::Run);
+                try_one(earlier(ahead + 1), left_out, AlignmentStep::SkipBegun);
             }
             if job > 0 && ahead > 0 {
-                try_one(costs.get(ahead - 1).copied(), left_out, AlignmentStep::Job);
+                try_one(costs.get(ahead - 1).copied(), left_out, AlignmentStep::SkipGiven);
             }
             costs[ahead] = best.0;
-            how.push(best.1);
+            last_steps.push(best.1);
         }
     }
     let end = (0..width).min_by_key(|ahead| {
@@ -83,25 +84,30 @@ pub(super) fn match_in_fifo(
     while let Some(job) = place(run, ahead, middles[run]).filter(|job| run > 0 || *job > 0) {
         let before = run.saturating_sub(1);
         let shift = middles[run] - middles[before];
-        match how[run * width + ahead] {
-            AlignmentStep::Both => {
+        match last_steps[run * width + ahead] {
+            AlignmentStep::Match => {
                 taken[before] = job.checked_sub(1);
                 (run, ahead) = (before, ahead.saturating_add_signed(shift));
             }
-            AlignmentStep::Run => (run, ahead) = (before, (ahead + 1).saturating_add_signed(shift)),
-            AlignmentStep::Job if ahead > 0 => ahead -= 1,
-            AlignmentStep::Job => break,
+            AlignmentStep::SkipBegun => {
+                (run, ahead) = (before, (ahead + 1).saturating_add_signed(shift))
+            }
+            AlignmentStep::SkipGiven if ahead > 0 => ahead -= 1,
+            AlignmentStep::SkipGiven => break,
         }
     }
     taken
 }
 
-/// The next step of the alignment: both items, or one that is left out.
+/// A step of the alignment.
 #[derive(Clone, Copy)]
 enum AlignmentStep {
-    Both,
-    Run,
-    Job,
+    /// An item given is matched with an item begun.
+    Match,
+    /// An item begun is left out.
+    SkipBegun,
+    /// An item given is left out.
+    SkipGiven,
 }
 
 #[cfg(test)]

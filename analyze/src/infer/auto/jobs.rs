@@ -22,13 +22,14 @@ pub(super) struct Job {
     pub(super) span: NodeSpan,
     /// The delivery.
     pub(super) row: MessageId,
-    /// The delivery of the call that it belongs to.
+    /// The delivery as work of the node, by the call that it belongs to.
     pub(super) item: WorkItem,
 }
 
 /// The jobs of all nodes.
 #[derive(Debug, Default)]
 pub(super) struct Jobs<'trace> {
+    /// The jobs of each node, in the order of the trace.
     of_nodes: FxHashMap<u32, Vec<Job>>,
     /// For each process that may do work of another process, the process that gave it the work.
     givers: FxHashMap<u32, u32>,
@@ -71,11 +72,11 @@ impl<'trace> Jobs<'trace> {
             jobs.of_nodes.entry(node).or_default().push(Job { span, row, item });
         }
         jobs.find_givers(trace, naming);
-        jobs.last_longer(trace, naming, calls, window);
+        jobs.prolong_jobs(trace, naming, calls, window);
         jobs
     }
 
-    /// The jobs of that node.
+    /// The jobs of a node.
     pub(super) fn of_node(&self, node: u32) -> &[Job] {
         self.of_nodes.get(&node).map_or(&[], Vec::as_slice)
     }
@@ -96,23 +97,25 @@ impl<'trace> Jobs<'trace> {
         self.queues.is_some_and(|queues| queues.causes(row).is_some())
     }
 
-    /// Finds the givers: a worker may delegate its jobs to processes that it started. These run the
-    /// same program, started later, and receive no requests. How a job is handed over is not
-    /// visible.
+    /// Finds the givers: a worker may delegate its jobs to processes that it started. These
+    /// processes run the worker's program, started later than it, and receive no requests. How a
+    /// job is handed over is not visible.
     fn find_givers(&mut self, trace: &MessageTrace, naming: &Naming) {
         let pushers = self.pushing_nodes(trace, naming);
-        let mut process: FxHashMap<u32, NodeId> = FxHashMap::default();
+        // A process of each node of `naming`: the first in the trace.
+        let mut processes: FxHashMap<u32, NodeId> = FxHashMap::default();
         for row in trace.ids() {
             let message = trace.message(row);
-            process.entry(naming.src(row)).or_insert(message.src);
-            process.entry(naming.dst(row)).or_insert(message.dst);
+            processes.entry(naming.src(row)).or_insert(message.src);
+            processes.entry(naming.dst(row)).or_insert(message.dst);
         }
-        let mut nodes: Vec<u32> = process.keys().copied().collect();
+        let mut nodes: Vec<u32> = processes.keys().copied().collect();
         nodes.sort_unstable();
-        let of = |node: u32| process.get(&node).and_then(|id| trace.nodes.get(*id));
+        let process_of = |node: u32| processes.get(&node).and_then(|id| trace.nodes.get(*id));
         for node in nodes {
-            let grain = naming.nodes()[node as usize];
-            let Some(own) = of(node).filter(|_| grain.traced && grain.client) else { continue };
+            let facts = naming.nodes()[node as usize];
+            let is_candidate = facts.traced && facts.client;
+            let Some(own) = process_of(node).filter(|_| is_candidate) else { continue };
             if self.of_nodes.contains_key(&node) || pushers.contains(&node) {
                 continue;
             }
@@ -121,11 +124,11 @@ impl<'trace> Jobs<'trace> {
                     == (&own.host, &own.command, &own.executable)
                     && giver.start <= own.start
             };
-            let givers = self.of_nodes.keys().filter(|giver| of(**giver).is_some_and(is_giver));
-            // The last giver that existed then.
-            if let Some(giver) =
-                givers.copied().max_by_key(|giver| (of(*giver).and_then(|of| of.start), *giver))
-            {
+            let givers =
+                self.of_nodes.keys().filter(|giver| process_of(**giver).is_some_and(is_giver));
+            let start_of = |giver: u32| process_of(giver).and_then(|process| process.start);
+            // The giver that started last.
+            if let Some(giver) = givers.copied().max_by_key(|giver| (start_of(*giver), *giver)) {
                 self.givers.insert(node, giver);
             }
         }
@@ -159,7 +162,9 @@ impl<'trace> Jobs<'trace> {
 
     /// Makes jobs last longer if a worker asks for more before it has finished, as a worker that
     /// delegates to others does.
-    fn last_longer(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) {
+    fn prolong_jobs(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) {
+        // For each worker, the number of calls during a job, and for each other call the time since
+        // the latest delivery.
         let mut within: FxHashMap<u32, (usize, Vec<i64>)> = FxHashMap::default();
         for call in calls.iter() {
             let Some(row) = calls.request(call) else { continue };
@@ -197,8 +202,8 @@ impl<'trace> Jobs<'trace> {
     }
 }
 
-/// Time at which the worker asked for more after each delivery or, if it never asks, when it
-/// received more after it had sent something.
+/// End of each delivery: the time at which the worker asked for more after it or, if workers never
+/// ask, at which it received more after it had sent something.
 fn ends(
     trace: &MessageTrace,
     calls: &Calls,
@@ -221,13 +226,13 @@ fn ends(
         events.sort_unstable();
         let polls =
             events.iter().any(|(_, event, _)| *event == WorkerEvent::Sent { asks_for_work: true });
-        // From the last event back: when more was asked for; whether something was sent before the
-        // next delivery, and when that came.
         let acknowledged = if polls { None } else { acknowledged_ends(events) };
         if let Some(over) = acknowledged {
             ends.extend(over);
             continue;
         }
+        // From the last event back: when the worker asked for more, whether it sent something
+        // before the next delivery, and when that delivery came.
         let (mut asked, mut sent, mut given) = (None, false, None);
         for (time, event, row) in events.iter().rev() {
             match event {
@@ -246,9 +251,10 @@ fn ends(
     ends
 }
 
-/// End of each delivery if a worker acknowledges each one and may receive more before it does.
-/// `events` are in order. It is not known which delivery an acknowledgement is for. If at most n
-/// are open at the same time, a delivery ends at the latest with the n-th acknowledgement after it.
+/// End of each delivery if a worker acknowledges each one and may receive more before it does;
+/// `None` if what the worker sends are no acknowledgements. `events` are in order. It is not known
+/// which delivery an acknowledgement is for. If at most n are open at the same time, a delivery
+/// ends at the latest with the n-th acknowledgement after it.
 fn acknowledged_ends(events: &[(i64, WorkerEvent, MessageId)]) -> Option<Vec<(MessageId, i64)>> {
     let first = events.iter().position(|(_, event, _)| *event == WorkerEvent::Delivery)?;
     let events = &events[first..];
@@ -281,7 +287,8 @@ fn acknowledged_ends(events: &[(i64, WorkerEvent, MessageId)]) -> Option<Vec<(Me
     if DELIVERIES_PER_EARLY * early > given.len() {
         return None;
     }
-    // If several are open, the delivery of an end is not known, so all last equally long.
+    // If several deliveries are open at a time, it is not known which one ends with an
+    // acknowledgement, so all last equally long.
     let over = sent.iter().skip(most.saturating_sub(1));
     let longest =
         given.iter().zip(over.clone()).map(|((began, _), end)| end.saturating_sub(*began)).max();

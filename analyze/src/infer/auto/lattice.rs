@@ -3,7 +3,7 @@
 //! backward passes. Hypotheses that became equal are one point, so that their histories add up.
 
 use super::service::{MadeCallId, RequestId};
-use crate::tuning::auto::search::hypotheses::TEMPER;
+use crate::tuning::auto::search::hypotheses::LOG_PROBABILITY_FACTOR;
 
 /// An edge from a hypothesis to its continuation.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,7 @@ struct LatticeEdge {
     to: u32,
     /// The request that the call of the step is assigned to, if any.
     request: Option<RequestId>,
+    /// The log-probability that the continuation adds.
     weight: f64,
     /// The logarithm of the sum over all paths to the hypothesis `from`.
     forward: f64,
@@ -22,6 +23,7 @@ struct LatticeEdge {
 struct LatticeStep {
     /// The call that was assigned in this step; `None` for other events.
     call: Option<MadeCallId>,
+    /// Number of hypotheses before the event.
     froms: u32,
     /// Index of the step's first edge.
     edges: usize,
@@ -34,6 +36,7 @@ pub(super) struct Lattice {
     edges: Vec<LatticeEdge>,
     /// The logarithms of the sums over all paths to each current hypothesis.
     forward: Vec<f64>,
+    /// The same for the hypotheses after the current step.
     next: Vec<f64>,
 }
 
@@ -43,7 +46,8 @@ impl Lattice {
         Lattice { steps: Vec::new(), edges: Vec::new(), forward: vec![0.0], next: Vec::new() }
     }
 
-    /// Begins the step to the hypotheses after an event; `call` is assigned to requests in it.
+    /// Begins the step to the hypotheses after an event. `call` is the call that was made, if the
+    /// event is a call.
     pub(super) fn begin(&mut self, call: Option<MadeCallId>) {
         self.steps.push(LatticeStep {
             call,
@@ -55,7 +59,7 @@ impl Lattice {
 
     /// Adds an edge: hypothesis `from` becomes `to` and gains `weight` in score.
     pub(super) fn add(&mut self, from: u32, to: u32, request: Option<RequestId>, weight: f64) {
-        let weight = TEMPER * weight;
+        let weight = LOG_PROBABILITY_FACTOR * weight;
         let forward = self.forward[from as usize];
         if self.next.len() <= to as usize {
             self.next.resize(to as usize + 1, f64::NEG_INFINITY);
@@ -71,7 +75,7 @@ impl Lattice {
     }
 
     /// Calls `take` for every call and possible request with the call, the request, and the
-    /// probability that the call belongs to the request, and starts again with one hypothesis.
+    /// probability that the call belongs to the request. Then starts again with one hypothesis.
     pub(super) fn finish(&mut self, mut take: impl FnMut(MadeCallId, Option<RequestId>, f64)) {
         let total = self.forward.iter().copied().fold(f64::NEG_INFINITY, log_sum);
         let mut backward = vec![0.0; self.forward.len()];
@@ -114,7 +118,7 @@ mod tests {
     use super::*;
 
     fn ln(probability: f64) -> f64 {
-        probability.ln() / TEMPER
+        probability.ln() / LOG_PROBABILITY_FACTOR
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::at::RequestState;
 use super::density::{Axis, Density};
 use super::fit::{NO_DELAY, before_answer};
 use super::model::{CallDelay, ServiceModel};
+use super::request_state::RequestState;
 use super::service::REPLY;
 use super::service::{MadeCallId, OPEN, RequestId, Service, recent_calls};
 use super::shapes::Shapes;
@@ -17,7 +17,7 @@ use super::threads::{self, ThreadEvidence};
 use super::trigger::{Trigger, open_calls};
 use crate::evidence::Evidence;
 use crate::tuning::auto::learning::learn::{
-    ALWAYS_SHARE, MAX_SHAPES_OF_KIND, MIN_SAMPLES, NEVER, PREFERENCE,
+    ALWAYS_SHARE, LAST_EVENT_PREFERENCE, MAX_SHAPES_OF_KIND, MIN_SAMPLES, UNSEEN_CALLS,
 };
 use crate::tuning::auto::model::fit::SLOTS;
 
@@ -29,11 +29,14 @@ struct CallSamples {
     /// Delays by trigger: the call, its delay, and the time from the receipt to the trigger, in
     /// nanoseconds.
     after: FxHashMap<Trigger, Vec<(u32, i64, i64)>>,
+    /// Number of samples with 0, 1, 2, and 3 or more other open calls.
     open: [f64; 4],
     threads: Vec<threads::ThreadSample>,
 }
 
 impl CallSamples {
+    /// Adds the `call` (or, without one, the reply) of a request that had made the calls `made`
+    /// before `time`.
     fn add(
         &mut self,
         service: &Service,
@@ -70,7 +73,7 @@ impl CallSamples {
         self.open[open_calls(service, made, time)] += 1.0;
     }
 
-    /// The trigger with the least entropy.
+    /// The trigger after which delays have the least entropy.
     fn trigger(&self, axis: Axis) -> Trigger {
         let mut best = (Trigger::Last, f64::INFINITY);
         let mut triggers: Vec<_> = self.after.iter().collect();
@@ -79,7 +82,7 @@ impl CallSamples {
             if (after.len() as f64) < ALWAYS_SHARE * self.of.len() as f64 {
                 continue;
             }
-            let preferred = if *trigger == Trigger::Last { PREFERENCE } else { 0.0 };
+            let preferred = if *trigger == Trigger::Last { LAST_EVENT_PREFERENCE } else { 0.0 };
             let entropy = axis.entropy(after.iter().map(|(_, delay, _)| *delay)) - preferred;
             if entropy < best.1 {
                 best = (*trigger, entropy);
@@ -88,6 +91,8 @@ impl CallSamples {
         best.0
     }
 
+    /// The delay of these calls after their trigger. The delay of each sample is recorded in
+    /// `learned`. `has_context`: it may depend on the time from the receipt to the trigger.
     fn delay(&self, axis: Axis, has_context: bool, learned: &mut LearnedDelays) -> CallDelay {
         let trigger = self.trigger(axis);
         let none = Vec::new();
@@ -111,8 +116,9 @@ impl CallSamples {
     }
 }
 
-/// Delays of the calls and replies from which the model is learned.
+/// Delays of the calls and replies from which the model is learned, in nanoseconds.
 struct LearnedDelays {
+    /// The request of each call, and its delay.
     calls: Vec<(Option<RequestId>, i64)>,
     replies: Vec<i64>,
 }
@@ -137,12 +143,12 @@ pub(super) fn learn(
     };
     let mut samples: FxHashMap<(u32, u32, u32), CallSamples> = FxHashMap::default();
     let mut ended: Vec<(u32, u32)> = Vec::new();
-    // The end of a request that was still open then is not known.
-    let is_whole = |request: usize| {
+    // The end of a request that was still open when this part of the service ended is not known.
+    let is_complete = |request: usize| {
         service.until.is_none_or(|until| service.request_end(&service.requests[request]) <= until)
     };
-    let some_are = (0..made.len()).any(|request| is_used(request) && is_whole(request));
-    let is_used = |request: usize| is_used(request) && (is_whole(request) || !some_are);
+    let is_any_complete = (0..made.len()).any(|request| is_used(request) && is_complete(request));
+    let is_used = |request: usize| is_used(request) && (is_complete(request) || !is_any_complete);
     for (request, made) in
         RequestId::ids().zip(made).filter(|(request, _)| is_used(request.index()))
     {
@@ -216,7 +222,8 @@ fn learn_threads(
     }
 }
 
-/// Counts the final shapes of the requests of each kind; `ended` has pairs of kind and shape.
+/// Counts the final shapes of the requests of each kind; `ended` has the kind and the shape of each
+/// request.
 fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, u32)>) {
     ended.sort_unstable();
     model.own_requests = if ended.len() < 2 { 0.0 } else { 1.0 };
@@ -250,7 +257,7 @@ fn count_shapes(model: &mut ServiceModel, shapes: &Shapes, mut ended: Vec<(u32, 
             of_all.iter_mut().zip(counts).for_each(|(of_all, count)| *of_all += count);
         }
         model.counts.insert(kind, counts);
-        // The others may have any shape.
+        // Requests with rarer shapes are treated as requests of any shape.
         finals.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         finals.truncate(MAX_SHAPES_OF_KIND);
         model.finals.insert(kind, finals);
@@ -273,7 +280,7 @@ fn count_spontaneous(model: &mut ServiceModel, service: &Service, made: &[Vec<Ma
     }
     for (_, call, _) in model.delays.keys() {
         if let Some(count) = counts.get(call) {
-            model.spontaneous.insert(*call, ((count + NEVER) / span.max(1) as f64).ln());
+            model.spontaneous.insert(*call, ((count + UNSEEN_CALLS) / span.max(1) as f64).ln());
         }
     }
 }

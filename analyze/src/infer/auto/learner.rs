@@ -24,20 +24,20 @@ pub(super) struct EmStep<'a> {
     /// Whether requests exchange calls after the search if that raises the log-likelihood.
     pub(super) exchanges: bool,
     /// Whether event loops are assumed to be FIFO before their order is learned.
-    pub(super) supposes: bool,
+    pub(super) assumes_fifo: bool,
 }
 
 impl EmStep<'_> {
     /// The model of an assignment.
     pub(super) fn model(
         &self,
-        owner: &[Option<RequestId>],
+        request_of_call: &[Option<RequestId>],
         background: BackgroundAssumption,
         shapes: &mut Shapes,
     ) -> ServiceModel {
-        let mut model = self.model_without_fifo(owner, background, shapes);
+        let mut model = self.model_without_fifo(request_of_call, background, shapes);
         if self.service.evidence.contains(Evidence::Turns) {
-            discipline::learn(self.service, &self.events, owner, shapes, &mut model);
+            discipline::learn(self.service, &self.events, request_of_call, shapes, &mut model);
         }
         model
     }
@@ -46,18 +46,23 @@ impl EmStep<'_> {
     /// to learn.
     pub(super) fn model_without_fifo(
         &self,
-        owner: &[Option<RequestId>],
+        request_of_call: &[Option<RequestId>],
         background: BackgroundAssumption,
         shapes: &mut Shapes,
     ) -> ServiceModel {
         let service = self.service;
-        let mut model =
-            learn(service, &calls_by_request(service, owner), |_| true, shapes, self.axis);
+        let mut model = learn(
+            service,
+            &calls_by_request(service, request_of_call),
+            |_| true,
+            shapes,
+            self.axis,
+        );
         model.suppose_background(service, &self.events, background);
-        model.connections = ConnectionEvidence::learn(service, &self.events, owner);
-        model.sizes = SizeEvidence::learn(service, &self.events, owner);
-        model.lookaheads = LookaheadModel::learn(service, &self.events, owner, self.axis);
-        if self.supposes && service.evidence.contains(Evidence::Turns) {
+        model.connections = ConnectionEvidence::learn(service, &self.events, request_of_call);
+        model.sizes = SizeEvidence::learn(service, &self.events, request_of_call);
+        model.lookaheads = LookaheadModel::learn(service, &self.events, request_of_call, self.axis);
+        if self.assumes_fifo && service.evidence.contains(Evidence::Turns) {
             discipline::suppose_fifo(service, &mut model);
         }
         model
@@ -69,13 +74,13 @@ impl EmStep<'_> {
         shapes: &Shapes,
         model: &ServiceModel,
     ) -> Vec<Option<RequestId>> {
-        let mut owner =
+        let mut request_of_call =
             search(self.service, &self.events, shapes, model, self.width, false).request_of_call;
         // Restarts do not model the order of service, and exchanges would only hide it.
         if self.exchanges && !model.overtaking.is_empty() {
             let (shapes, model) = (&mut shapes.clone(), &mut model.clone());
-            exchanges::improve(self.service, &self.events, &mut owner, shapes, model);
+            exchanges::improve(self.service, &self.events, &mut request_of_call, shapes, model);
         }
-        owner
+        request_of_call
     }
 }

@@ -30,7 +30,7 @@ struct MessageLinks<'a> {
     /// Whether each message has its links.
     is_linked: Vec<bool>,
     /// Messages of work that started before its announcement: their links are set after all others.
-    of_early: Vec<MessageParents>,
+    early_work: Vec<MessageParents>,
     /// Messages with causes that rare words show.
     by_words: Vec<MessageId>,
     /// The hops with messages that mostly are deliveries out of queues.
@@ -52,7 +52,7 @@ pub(super) fn links(
         groundwork,
         links: Links::spontaneous_only(trace.len()),
         is_linked: vec![false; trace.len()],
-        of_early: Vec::new(),
+        early_work: Vec::new(),
         by_words: Vec::new(),
         delivering: delivering_hops(input, groundwork),
     };
@@ -122,7 +122,7 @@ impl MessageLinks<'_> {
                         discount,
                     );
                     match parents.iter().any(|(parent, _)| services.early.contains(parent)) {
-                        true => self.of_early.push((message, parents, spontaneous)),
+                        true => self.early_work.push((message, parents, spontaneous)),
                         false => {
                             self.links.set_parents(message, &parents, spontaneous);
                             let best = self.likeliest_parent(message);
@@ -185,9 +185,9 @@ impl MessageLinks<'_> {
                 && !naming.nodes()[naming.src(message) as usize].client
     }
 
-    /// The cause of the message by rare words, if it is almost certain, and no less sure than its
-    /// likeliest parent: of two contradicting observations the one that is less often wrong is
-    /// right.
+    /// The cause of the message by rare words, if it is almost certain, and no less likely than the
+    /// likeliest parent of the message: if two observations contradict each other, the one that is
+    /// less often wrong is preferred.
     fn surer_cause_by_words(&self, message: MessageId) -> Option<MessageId> {
         let parents = self.links.parents(message).map(|(_, share)| share);
         let known = parents.fold(DECIDING_RELIABILITY, f64::max);
@@ -249,7 +249,7 @@ impl MessageLinks<'_> {
 
     /// Links the messages of work that started before its announcement.
     fn link_early(&mut self) {
-        for (message, parents, spontaneous) in std::mem::take(&mut self.of_early) {
+        for (message, parents, spontaneous) in std::mem::take(&mut self.early_work) {
             let (parents, spontaneous) =
                 early::links(self.input.trace, &self.links, message, parents, spontaneous);
             self.links.set_parents(message, &parents, spontaneous);
@@ -286,7 +286,7 @@ fn delivering_hops(input: &InferenceInput<'_>, groundwork: &Groundwork) -> FxHas
 #[derive(Default)]
 struct ReceivedMessages {
     requests: FxHashMap<MessageId, RequestId>,
-    /// The requests of calls without a request that threads or words of open requests show.
+    /// The messages of the calls whose request is shown neither by their thread nor by words.
     unbound: FxHashSet<MessageId>,
 }
 

@@ -15,16 +15,18 @@ use rustc_hash::FxHashMap;
 
 use crate::calls::Calls;
 use crate::naming::Naming;
-use crate::tuning::auto::services::middle::{AWAY, CHANCE_SHARE, MIN_CALLS, WITHIN_SHARE};
+use crate::tuning::auto::services::middle::{CHANCE_SHARE, MIN_CALLS, OTHER_TIMES, WITHIN_SHARE};
 
 /// An address and, since each machine has its own loopback address, the host of its peer.
 type ServerAddress<'a> = (IpAddr, Option<&'a str>);
 
-/// From the first event of a call to its last, at its traced end, on the common clock.
+/// The times of the first and the last event of a call at its traced end, in nanoseconds on the
+/// common clock.
 type CallTimes = (i64, i64);
 
 /// The most likely makers of the calls of unknown clients.
 pub(super) struct UntracedIntermediaries<'a> {
+    /// The node that made the calls of a kind from an address.
     makers: FxHashMap<(ServerAddress<'a>, u32), u32>,
 }
 
@@ -145,8 +147,8 @@ fn coincidence_share(requests: &[CallTimes], calls: &[CallTimes]) -> Option<f64>
         };
         calls.iter().filter(is_within).count() as f64 / calls.len() as f64
     };
-    let chance = AWAY.iter().map(|times| within(long.saturating_mul(*times))).sum::<f64>()
-        / AWAY.len() as f64;
+    let chance = OTHER_TIMES.iter().map(|times| within(long.saturating_mul(*times))).sum::<f64>()
+        / OTHER_TIMES.len() as f64;
     (requests.len() >= MIN_CALLS && within(0) >= WITHIN_SHARE && chance <= CHANCE_SHARE)
         .then_some(chance)
 }

@@ -17,15 +17,15 @@ use super::shapes::{ShapeId, Shapes};
 use super::sizes::SizeEvidence;
 use super::threads::ThreadEvidence;
 use super::trigger::Trigger;
-use crate::tuning::auto::model::fit::{ANY_SHAPE, CROWDED, MIN_PROBABILITY, SLOTS};
+use crate::tuning::auto::model::fit::{ANY_SHAPE, MIN_PROBABILITY, SLOTS, SURPLUS_CALL_NATS};
 
 /// The delay after which calls of a kind are made.
 #[derive(Debug)]
 pub(super) struct CallDelay {
     pub(super) trigger: Trigger,
     pub(super) density: Density,
-    /// The logarithms of the probabilities that 0, 1, 2 or more other calls are open when a call of
-    /// the kind is made.
+    /// The logarithms of the probabilities that 0, 1, 2, and 3 or more other calls are open when a
+    /// call of the kind is made.
     pub(super) open: [f64; 4],
 }
 
@@ -42,10 +42,11 @@ pub(super) struct ServiceModel {
     pub(super) counts: FxHashMap<u32, Vec<(u32, Vec<f64>)>>,
     /// The same for requests of all kinds, by the kind of call.
     pub(super) counts_of_all: FxHashMap<u32, Vec<f64>>,
-    /// Number of requests that are left out of the counts: 1, as a request is among them and is no
-    /// evidence of itself, or 0 if there is no other, or if the counts are of another batch.
+    /// Number of requests that are left out of the counts when a request is scored: 1, since the
+    /// scored request was counted, too, and is no evidence of itself; 0 if there is no other
+    /// request, or if the counts are of another batch.
     pub(super) own_requests: f64,
-    /// Next calls for a request of that kind and shape, each with its frequency.
+    /// Next calls for a request of a kind and shape, each with its frequency.
     pub(super) next: FxHashMap<(u32, ShapeId), Vec<(u32, f64)>>,
     /// Log-odds by which a later request overtakes less often than its delay alone predicts, by the
     /// kind of call.
@@ -58,7 +59,8 @@ pub(super) struct ServiceModel {
     pub(super) lookaheads: LookaheadModel,
     /// Evidence of sizes.
     pub(super) sizes: SizeEvidence,
-    /// Usual number of calls of each kind for a request, where a request with more is doubtful.
+    /// Usual number of calls of each kind for a request; a request with more such calls is
+    /// doubtful. Kinds without a usual number are missing.
     pub(super) usual: FxHashMap<u32, u32>,
     /// Shares of the calls before and after the response, by the kinds of request and call.
     pub(super) after_answer: FxHashMap<(u32, u32), [f64; 2]>,
@@ -83,11 +85,11 @@ pub(super) struct ServiceModel {
 /// Cached results of a model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ModelCache {
-    /// Results of [`ServiceModel::shape`].
+    /// Results of [`ServiceModel::shape_log_probabilities`].
     shapes: FxHashMap<(u32, ShapeId), [f64; 2]>,
     /// Results of [`ServiceModel::step`], by the kind and the shape of the request and the kind of
     /// call.
-    places: FxHashMap<(u32, ShapeId, u32), u32>,
+    step_indices: FxHashMap<(u32, ShapeId, u32), u32>,
     pub(super) steps: Vec<StepScores>,
 }
 
@@ -96,7 +98,7 @@ pub(super) struct ModelCache {
 pub(super) struct StepScores {
     /// Whether calls of this kind were ever made for requests of this kind and shape.
     pub(super) is_known: bool,
-    /// Nats by which these requests have the shape including the call less often.
+    /// Log-probability that a request of this shape gets the further call, now or later.
     pub(super) shaped: f64,
     /// Log-probability that this kind is called next.
     pub(super) next: f64,
@@ -107,20 +109,25 @@ pub(super) struct StepScores {
 /// Assumption about calls for no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BackgroundAssumption {
-    /// As frequent as in the assignment that is learned from. A call that fits no request well is
-    /// then not learned from.
+    /// As frequent as in the assignment from which the model is learned. A call that fits no
+    /// request well is then not learned from.
     Counted,
-    /// As frequent as in the assignment that is learned from, but a background call must be
-    /// likelier than all open requests together.
+    /// As frequent as in the assignment from which the model is learned, but a background call must
+    /// be likelier than all open requests together.
     AmongAll,
     /// As frequent as while no request is open.
     WhileIdle,
 }
 
 impl ServiceModel {
-    /// The probabilities that a request of that kind ends with at least the calls of a shape, and
-    /// with exactly them.
-    pub(super) fn shape(&mut self, shapes: &Shapes, kind: u32, shape: ShapeId) -> [f64; 2] {
+    /// The logarithms of the probabilities that a request of this kind ends with at least the calls
+    /// of a shape, and with exactly these calls.
+    pub(super) fn shape_log_probabilities(
+        &mut self,
+        shapes: &Shapes,
+        kind: u32,
+        shape: ShapeId,
+    ) -> [f64; 2] {
         if let Some(known) = self.memo.shapes.get(&(kind, shape)) {
             return *known;
         }
@@ -160,7 +167,8 @@ impl ServiceModel {
         found
     }
 
-    /// Log-probability of the next call for a request of that kind and shape.
+    /// Log-probability that `call` is the kind of the next call of a request of this kind and
+    /// shape.
     fn next(&self, kind: u32, shape: ShapeId, call: u32) -> f64 {
         let Some(next) = self.next.get(&(kind, shape)) else { return 0.0 };
         let total: f64 = next.iter().map(|(_, count)| count).sum();
@@ -168,7 +176,7 @@ impl ServiceModel {
         ((seen + 0.5) / (total + 0.5 * (next.len() as f64 + 1.0))).ln()
     }
 
-    /// Sets the rate of background calls if the model was learned from an assignment.
+    /// Applies an assumption about background calls to a model that was learned from an assignment.
     pub(super) fn suppose_background(
         &mut self,
         service: &Service,
@@ -184,12 +192,14 @@ impl ServiceModel {
         }
     }
 
+    /// The delay of a call of the kind `call` for a request of the kind `kind` that has made
+    /// `before` such calls; if that is not known, the delay after fewer such calls.
     pub(super) fn delay_of(&self, kind: u32, call: u32, before: u32) -> Option<&Arc<CallDelay>> {
         (0..=before.min(SLOTS - 1)).rev().find_map(|slot| self.delays.get(&(kind, call, slot)))
     }
 
-    /// The step of a call of that kind for requests of that kind and shape, as an index among all
-    /// steps.
+    /// The scores of a call of the kind `call` for requests of the kind `kind` and this shape, as
+    /// an index in [`ModelCache::steps`].
     pub(super) fn step(
         &mut self,
         shapes: &mut Shapes,
@@ -197,22 +207,22 @@ impl ServiceModel {
         shape: ShapeId,
         call: u32,
     ) -> usize {
-        if let Some(step) = self.memo.places.get(&(kind, shape, call)) {
+        if let Some(step) = self.memo.step_indices.get(&(kind, shape, call)) {
             return *step as usize;
         }
         let grown = shapes.with_call(shape, call);
-        let [possible, _] = self.shape(shapes, kind, shape);
-        let [still, _] = self.shape(shapes, kind, grown);
+        let [possible, _] = self.shape_log_probabilities(shapes, kind, shape);
+        let [still, _] = self.shape_log_probabilities(shapes, kind, grown);
         let count = shapes.count(shape, call);
         let is_crowded = self.usual.get(&call).is_some_and(|usual| count >= *usual);
         let step = StepScores {
             is_known: self.delay_of(kind, call, 0).is_some(),
-            shaped: still - possible - if is_crowded { CROWDED } else { 0.0 },
+            shaped: still - possible - if is_crowded { SURPLUS_CALL_NATS } else { 0.0 },
             next: self.next(kind, shape, call),
             delay: self.delay_of(kind, call, count).cloned(),
         };
         self.memo.steps.push(step);
-        self.memo.places.insert((kind, shape, call), self.memo.steps.len() as u32 - 1);
+        self.memo.step_indices.insert((kind, shape, call), self.memo.steps.len() as u32 - 1);
         self.memo.steps.len() - 1
     }
 }

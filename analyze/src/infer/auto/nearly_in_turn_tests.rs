@@ -20,7 +20,7 @@ fn two(second_ends: i64, answered: i64) -> (Service, RejectedFifo) {
 
 /// The only chains of that service.
 fn chains<'a>(service: &'a Service, tried: &RejectedFifo) -> RequestChains<'a> {
-    let mut all = RequestChains::from_service(service, tried, RECEIVED);
+    let mut all = RequestChains::from_service(service, tried, RECEIPT_POWER);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
@@ -64,9 +64,9 @@ fn samples_are_as_frequent_as_they_are_likely() {
 fn kinds_of_calls_made_twice_or_by_other_requests_are_left_out() {
     let (service, mut tried) = two(60, 110);
     tried.plans.insert(9, vec![1, 1]);
-    assert!(RequestChains::from_service(&service, &tried, WOKEN).is_empty());
+    assert!(RequestChains::from_service(&service, &tried, WAKE_UP_POWER).is_empty());
     tried.plans = [(9, vec![1]), (8, vec![2, 1])].into_iter().collect();
-    assert!(RequestChains::from_service(&service, &tried, WOKEN).is_empty());
+    assert!(RequestChains::from_service(&service, &tried, WAKE_UP_POWER).is_empty());
     // Two kinds of requests with the same kinds of calls are examined together.
     tried.plans = [(9, vec![1]), (8, vec![1])].into_iter().collect();
     assert_eq!(chains(&service, &tried).len(), 2);

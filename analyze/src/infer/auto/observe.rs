@@ -46,7 +46,7 @@ pub(super) fn services(
         // A delivery without a request is a job, not a request.
         let row = calls.request(call).filter(|row| !jobs.is_delivery(*row));
         if let Some(row) = row.filter(|_| !calls.is_control(call)) {
-            observer.request(call, row);
+            observer.add_request(call, row);
             observer.add_call(call, row);
         }
     }
@@ -75,9 +75,10 @@ struct Observer<'a> {
     operation_kinds: &'a OperationKinds,
     /// Messages that one system call sent or received.
     side_by_side: SyscallBatches,
-    /// The kinds of requests, and of calls, whose times are those of their peers' clocks, because
-    /// their own node lacks the times of such messages.
+    /// The kinds of requests whose times are those of their peers' clocks, because their own node
+    /// lacks the times of such messages.
     requests_by_peers: FxHashSet<u32>,
+    /// The kinds of calls with their peers' times, likewise.
     calls_by_peers: FxHashSet<u32>,
     services: Vec<Service>,
 }
@@ -148,7 +149,7 @@ impl<'a> Observer<'a> {
     }
 
     /// Adds a call with this request row to the requests of the called node.
-    fn request(&mut self, call: CallId, row: MessageId) {
+    fn add_request(&mut self, call: CallId, row: MessageId) {
         let Observer { trace, naming, calls, .. } = *self;
         let callee = naming.dst(row);
         let Some(begin) = self.received_time(callee, row) else { return };
@@ -276,7 +277,7 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// Duration of the sending of a message.
+/// Duration of the sending of a message, in nanoseconds.
 fn sending_time(trace: &MessageTrace, row: MessageId) -> i64 {
     let sent = trace.send_first(row).zip(trace.send_last(row));
     sent.map_or(0, |(first, last)| last.saturating_sub(first).max(0))

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 use super::service::{NodeSpan, OPEN, Service};
 use crate::tuning::auto::services::offsets::{
-    AGREED_SHARE, AROUND, BELIEVED_SHARE, MAX_SAMPLE, MIN_CALLS, MIN_MORE, THE_SAME,
+    AGREED_SHARE, BELIEVED_SHARE, EQUAL_WITHIN, MAX_SAMPLE, MIN_CALLS, MIN_GAIN, REQUESTS_AROUND,
 };
 
 /// Shifts the spans of the kinds of requests and calls that have the times of peers' clocks, each
@@ -38,7 +38,7 @@ pub(super) fn align(
     }
 }
 
-/// The kinds among `spans` that are in `of`, in order.
+/// The kinds that occur in `spans` and are in `of`, in order.
 fn kinds(spans: &[NodeSpan], of: &FxHashSet<u32>) -> Vec<u32> {
     let found: FxHashSet<u32> =
         spans.iter().map(|span| span.kind).filter(|kind| of.contains(kind)).collect();
@@ -47,6 +47,7 @@ fn kinds(spans: &[NodeSpan], of: &FxHashSet<u32>) -> Vec<u32> {
     found
 }
 
+/// Moves the spans of a kind by `by` nanoseconds.
 fn shift(spans: &mut [NodeSpan], kind: u32, by: i64) {
     for span in spans.iter_mut().filter(|span| by != 0 && span.kind == kind) {
         span.begin = span.begin.saturating_add(by);
@@ -56,7 +57,7 @@ fn shift(spans: &mut [NodeSpan], kind: u32, by: i64) {
     }
 }
 
-/// Requests that were answered, by time, with the latest end up to each.
+/// Requests that were answered, by time, with the latest end of the requests up to each.
 struct AnsweredRequests {
     spans: Vec<NodeSpan>,
     ends: Vec<i64>,
@@ -85,12 +86,12 @@ impl AnsweredRequests {
     /// The places of the requests near `call`.
     fn range_near(&self, call: &NodeSpan) -> Range<usize> {
         let at = self.spans.partition_point(|request| request.begin <= call.begin);
-        at.saturating_sub(AROUND)..(at + AROUND).min(self.spans.len())
+        at.saturating_sub(REQUESTS_AROUND)..(at + REQUESTS_AROUND).min(self.spans.len())
     }
 }
 
-/// Shift of the calls with which they lie within requests, as far as it can be determined; at most
-/// `most`.
+/// Nanoseconds by which the calls must be moved to lie within requests, at most `most` in either
+/// direction; 0 if that cannot be determined.
 fn difference(requests: &[NodeSpan], calls: &[NodeSpan], most: i64) -> i64 {
     let requests = AnsweredRequests::from_spans(requests);
     let calls: Vec<&NodeSpan> = calls.iter().filter(|call| call.end != OPEN).collect();
@@ -101,8 +102,8 @@ fn difference(requests: &[NodeSpan], calls: &[NodeSpan], most: i64) -> i64 {
     if calls.len() < MIN_CALLS || requests.spans.len() < MIN_CALLS || within >= AGREED_SHARE {
         return 0;
     }
-    // The differences with which each call lies within a request: where each interval begins and
-    // ends.
+    // The intervals of clock differences with which each call lies within a request: the beginning
+    // (1) and the end (-1) of each.
     let mut steps: Vec<(i64, i32)> = Vec::new();
     for call in &calls {
         let fits = |request: &NodeSpan| {
@@ -134,10 +135,11 @@ fn difference(requests: &[NodeSpan], calls: &[NodeSpan], most: i64) -> i64 {
         }
     }
     let best = intervals.iter().map(|(.., fit)| f64::from(*fit)).fold(0.0, f64::max) / count;
-    if best < BELIEVED_SHARE || best < within + MIN_MORE {
+    if best < BELIEVED_SHARE || best < within + MIN_GAIN {
         return 0;
     }
-    let likely = intervals.iter().filter(|(.., fit)| f64::from(*fit) / count >= best - THE_SAME);
+    let likely =
+        intervals.iter().filter(|(.., fit)| f64::from(*fit) / count >= best - EQUAL_WITHIN);
     let least =
         likely.map(|(from, to, _)| 0_i64.clamp(*from, *to)).min_by_key(|by| (by.abs(), *by));
     least.filter(|by| by.abs() <= most).unwrap_or(0)

@@ -192,10 +192,15 @@ mod tests {
         }
         service.calls.sort_unstable_by_key(|call| call.begin);
         let (events, mut shapes) = (events(&service), Shapes::new());
-        let owner = requests(0..180);
+        let request_of_call = requests(0..180);
         let axis = Axis { resolution: service.resolution() };
-        let model =
-            learn(&service, &calls_by_request(&service, &owner), |_| true, &mut shapes, axis);
+        let model = learn(
+            &service,
+            &calls_by_request(&service, &request_of_call),
+            |_| true,
+            &mut shapes,
+            axis,
+        );
         for width in [8, 24] {
             let find = |least: usize| {
                 let parts = split_when_idle(&events, least).into_iter();
@@ -227,10 +232,15 @@ mod tests {
             service.calls.push(NodeSpan { begin: call, end: call + 2_000_000, kind: 1 });
         }
         let (events, mut shapes) = (events(&service), Shapes::new());
-        let owner = requests(0..4000);
+        let request_of_call = requests(0..4000);
         let axis = Axis { resolution: service.resolution() };
-        let model =
-            learn(&service, &calls_by_request(&service, &owner), |_| true, &mut shapes, axis);
+        let model = learn(
+            &service,
+            &calls_by_request(&service, &request_of_call),
+            |_| true,
+            &mut shapes,
+            axis,
+        );
         let whole = split_range(&events, 0..events.len(), usize::MAX);
         assert_eq!(
             whole,
@@ -244,7 +254,7 @@ mod tests {
             cut[1]
         );
         let found = search_fragments(&service, &events, cut, &shapes, &model, 24, true);
-        assert_eq!(found.request_of_call, owner);
+        assert_eq!(found.request_of_call, request_of_call);
         assert!(found.shares.iter().all(|shares| {
             let all: f64 = shares.iter().map(|(_, share)| share).sum();
             (0.99..1.01).contains(&all)

@@ -9,7 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::in_turn::match_in_fifo;
 use super::service::{MadeCallId, OPEN, RequestId, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::queues::pool::{
-    JOBS_PER_EXCEPTION, MIN_JOBS, MIN_OF_LENGTH, NEAR_FACTOR, NEARLY_ALL, ROOM_FACTOR, SURE,
+    FIFO_JOB_SHARE, JOBS_PER_EXCEPTION, MIN_JOBS, MIN_OF_LENGTH, NEAR_FACTOR, NEARLY_ALL,
+    ROOM_FACTOR,
 };
 
 /// Runs of processes and threads that receive no jobs themselves.
@@ -23,7 +24,7 @@ pub(super) struct WorkerPool {
     pub(super) ends: FxHashMap<RequestId, i64>,
 }
 
-/// The beginning of a run of calls, and the calls.
+/// The time at which a run of calls began, and the calls.
 type TimedRun = (i64, Vec<MadeCallId>);
 
 /// Finds the worker pool that does the jobs of `service`; `None` if no pool does.
@@ -35,12 +36,12 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
     }
     let getters: FxHashSet<u32> =
         jobs.iter().map(|job| service.request_threads[job.index()][0]).collect();
-    let does = |call: &MadeCallId| {
+    let is_of_pool = |call: &MadeCallId| {
         let thread = service.calling_thread(*call);
         thread != UNKNOWN_THREAD && !getters.contains(&thread)
     };
     let mut by_thread: FxHashMap<u32, Vec<MadeCallId>> = FxHashMap::default();
-    for call in service.call_ids().filter(does) {
+    for call in service.call_ids().filter(is_of_pool) {
         by_thread.entry(service.calling_thread(call)).or_default().push(call);
     }
     let mut runs = runs(service, &by_thread, jobs.len())?;
@@ -58,7 +59,7 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
     for ((begin, calls), place) in runs.iter().zip(&taken) {
         let Some(place) = *place else { continue };
         let (job, next) = (jobs[place], given.get(place + 1).filter(|next| *next < begin));
-        // Another job that had been received as well may have been begun first, and this one then.
+        // Another job that had been received, too, may have been begun by this run instead.
         let before = place
             .checked_sub(1)
             .filter(|before| begin - given[*before] < NEAR_FACTOR * (begin - given[place]));
@@ -76,7 +77,7 @@ pub(super) fn find_worker_pool(service: &Service) -> Option<WorkerPool> {
     if JOBS_PER_EXCEPTION * jobs.len().abs_diff(took.len()) > jobs.len() {
         return None;
     }
-    let own: Vec<MadeCallId> = service.call_ids().filter(|call| !does(call)).collect();
+    let own: Vec<MadeCallId> = service.call_ids().filter(|call| !is_of_pool(call)).collect();
     for (call, job) in at_receipt(service, &own, &jobs) {
         pool.bound_to[call.index()] = Some(job);
     }
@@ -102,7 +103,7 @@ pub(super) fn calibrate_shares(service: &Service, shares: &mut [Vec<(Option<Requ
         };
         let is_bound = shares.iter().all(|(request, _)| *request == bound) && !shares.is_empty();
         if is_bound {
-            *shares = vec![(bound, SURE), (*alternative, 1.0 - SURE)];
+            *shares = vec![(bound, FIFO_JOB_SHARE), (*alternative, 1.0 - FIFO_JOB_SHARE)];
         }
     }
 }
@@ -183,6 +184,7 @@ fn runs(
 /// magnitude of the response's length.
 pub(super) type CallKind = (u32, i64, i64);
 
+/// Returns a function that gives the kind of any of these `calls`.
 pub(super) fn kinds(
     service: &Service,
     calls: impl Iterator<Item = MadeCallId>,

@@ -41,6 +41,7 @@ impl Service {
         }
     }
 
+    /// Learns after how long an unanswered request of each kind counts as abandoned.
     fn learn_patience(&mut self) {
         let mut durations: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
         for request in self.requests.iter().filter(|request| request.end != OPEN) {
@@ -57,8 +58,8 @@ impl Service {
         }
     }
 
-    /// Finds the worker pool of this service, and sets the ends of the jobs: returns the job of
-    /// each call, and the alternative one.
+    /// Finds the worker pool of this service, and sets the ends of its jobs. Returns the job and
+    /// the alternative job of each call; `None` without such a pool.
     fn find_pool(&mut self) -> Option<[Vec<Option<RequestId>>; 2]> {
         let pool = pool::find_worker_pool(self)?;
         for (job, end) in pool.ends {

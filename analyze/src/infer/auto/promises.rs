@@ -17,7 +17,9 @@ use crate::tuning::auto::model::promises::{
 /// Lookahead model of the ends of calls in one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LookaheadModel {
+    /// The resolution of the times, in nanoseconds.
     resolution: f64,
+    /// The times of pairs by the kinds of the request and the call.
     known: FxHashMap<(u32, u32), EndGaps>,
 }
 
@@ -25,8 +27,11 @@ pub(super) struct LookaheadModel {
 /// others.
 #[derive(Clone, Debug, Default)]
 struct EndGaps {
+    /// Number of pairs of a call and its own request, by the bin of the time.
     own: FxHashMap<u32, f64>,
+    /// Number of pairs of a call and another request.
     others: FxHashMap<u32, f64>,
+    /// Number of pairs of either sort.
     totals: [f64; 2],
     /// Lookahead of each bin, and the lookahead with the scored pair left out.
     odds: Vec<[f64; 2]>,
@@ -38,7 +43,7 @@ impl LookaheadModel {
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        owner: &[Option<RequestId>],
+        request_of_call: &[Option<RequestId>],
         axis: Axis,
     ) -> LookaheadModel {
         let mut lookaheads =
@@ -51,7 +56,7 @@ impl LookaheadModel {
                 ServiceEvent::Answer(_) => {}
                 ServiceEvent::Reply(request) => open.retain(|open| open != request),
                 ServiceEvent::Call(call) => {
-                    let own = owner[call.index()];
+                    let own = request_of_call[call.index()];
                     let mut add = |request: RequestId, is_own: bool| {
                         let Some(bin) = lookaheads.bin(service, request, *call) else { return };
                         let kinds =
@@ -72,7 +77,7 @@ impl LookaheadModel {
                 }
             }
         }
-        seen.retain(|_, gaps| gaps.is_worth_it());
+        seen.retain(|_, gaps| gaps.is_informative());
         seen.values_mut().for_each(EndGaps::tabulate);
         lookaheads.known = seen;
         lookaheads
@@ -106,6 +111,8 @@ impl LookaheadModel {
 }
 
 impl EndGaps {
+    /// Log-odds that a pair with a time in this bin belongs together. `own`: the pair is one of the
+    /// samples and is left out.
     fn odds(&self, bin: u32, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
         // Half of the neighbouring bins counts, too, since similar times may fall on both sides of
@@ -128,7 +135,8 @@ impl EndGaps {
         self.odds = (0..bins).map(|bin| [self.odds(bin, false), self.odds(bin, true)]).collect();
     }
 
-    fn is_worth_it(&self) -> bool {
+    /// Returns whether there are enough pairs, and their times are informative enough, to use them.
+    fn is_informative(&self) -> bool {
         let information: f64 =
             self.own.iter().map(|(bin, count)| count * self.odds(*bin, true)).sum();
         self.totals.iter().all(|total| *total >= MIN_PAIRS)
@@ -161,8 +169,13 @@ mod tests {
     }
 
     fn learned(service: &Service) -> LookaheadModel {
-        let owner = requests(0..200);
-        LookaheadModel::learn(service, &events(service), &owner, Axis { resolution: 1000.0 })
+        let request_of_call = requests(0..200);
+        LookaheadModel::learn(
+            service,
+            &events(service),
+            &request_of_call,
+            Axis { resolution: 1000.0 },
+        )
     }
 
     #[test]

@@ -7,8 +7,9 @@
 //! had to wait are sent shortly after the receipt of messages of another kind, from other nodes,
 //! far more often than by chance ([`wakes`]). Then pushes are matched with deliveries in FIFO order
 //! ([`in_order`]), so that a job that waited for a free worker finds its push, too. If hardly any
-//! reply waits, because there is always work, the account of a queue shows it ([`backlog`]). A
-//! worker acts for the job that it received last ([`super::jobs`]).
+//! reply waits, because there is always work, a queue is recognised by its account: how many items
+//! were pushed and how many delivered by each time ([`backlog`]). A worker acts for the job that it
+//! received last ([`super::jobs`]).
 
 mod backlog;
 mod broker;
@@ -52,9 +53,9 @@ impl Queues {
         let brokers = |unsolicited: &FxHashSet<FlowId>| {
             broker::brokers(trace, naming, calls, window, unsolicited)
         };
-        let mut found = Queues::find(brokers(&FxHashSet::default()));
+        let mut found = Queues::from_brokers(brokers(&FxHashSet::default()));
         if !found.push_flows.is_empty() {
-            let again = Queues::find(brokers(&found.push_flows));
+            let again = Queues::from_brokers(brokers(&found.push_flows));
             if again.causes.len() >= found.causes.len() {
                 found = again;
             }
@@ -63,7 +64,8 @@ impl Queues {
         found
     }
 
-    fn find(brokers: Vec<Broker>) -> Queues {
+    /// The queues of these brokers, without the requests for work that were never answered.
+    fn from_brokers(brokers: Vec<Broker>) -> Queues {
         let mut found = Queues::default();
         for broker in brokers {
             let mut queues = wakes::queues(&broker);
@@ -91,10 +93,10 @@ impl Queues {
         if kinds.is_empty() {
             return;
         }
-        let is_one = |call: &CallId| kind(*call).is_some_and(|kind| kinds.contains(&kind));
+        let asks_for_work = |call: &CallId| kind(*call).is_some_and(|kind| kinds.contains(&kind));
         // The last call of each connection.
         let mut last: FxHashMap<FlowId, CallId> = FxHashMap::default();
-        for call in calls.iter().filter(is_one) {
+        for call in calls.iter().filter(asks_for_work) {
             last.extend(calls.request(call).map(|row| (trace.flow(row), call)));
         }
         self.polls.extend(last.into_values().filter(|call| calls.response(*call).is_none()));
@@ -106,8 +108,9 @@ impl Queues {
         self.causes.get(&row).map(Vec::as_slice)
     }
 
-    /// Links a delivery to its causes. It does not answer the request on its connection,
-    /// however likely another push caused it, so the remaining probability is for no cause.
+    /// Links a delivery to its causes. A delivery does not answer the request on its connection,
+    /// however likely a push other than these caused it, so the remaining probability is for no
+    /// cause.
     pub(super) fn link(&self, row: MessageId, links: &mut Links) {
         let Some(causes) = self.causes(row) else { return };
         let rest = 1.0 - causes.iter().map(|(_, share)| share).sum::<f64>();
@@ -133,7 +136,7 @@ impl Queues {
         for queue in queues {
             let replies = &broker.replies[queue.replies].all;
             let asked = || replies.iter().filter(|reply| reply.request.is_some());
-            if !queue.empty.is_empty() || self.ask_first(broker, asked()) {
+            if !queue.empty.is_empty() || self.come_before_deliveries(broker, asked()) {
                 self.polls.extend(asked().map(|reply| reply.call));
             } else {
                 self.push_flows.extend(asked().map(|reply| reply.flow));
@@ -141,9 +144,9 @@ impl Queues {
         }
     }
 
-    /// Returns whether on most connections nothing was delivered before the first of these
-    /// requests.
-    fn ask_first<'broker>(
+    /// Returns whether on most connections nothing was delivered before the first of the requests
+    /// that the replies in `asked` answer.
+    fn come_before_deliveries<'broker>(
         &self,
         broker: &'broker Broker,
         asked: impl Iterator<Item = &'broker BrokerReply>,

@@ -9,10 +9,10 @@ use super::service::{RequestId, Service};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::beginnings::LAST_ITERATIONS;
 use crate::tuning::auto::learning::rounds::{
-    CALLS_PER_CHANGE, LOSING, MAX_ITERATIONS, PATIENCE, WIDTH,
+    CALLS_PER_CHANGE, LOSING, MAX_FRUITLESS, MAX_ITERATIONS, WIDTH,
 };
 
-/// The model of a service, the requests of its calls under it, and the restarts.
+/// The model of a service, the requests of its calls under this model, and the restarts.
 pub(super) fn learn_model(
     service: &Service,
     shapes: &mut Shapes,
@@ -25,27 +25,33 @@ pub(super) fn learn_model(
         axis,
         width: WIDTH,
         exchanges: true,
-        supposes: true,
+        assumes_fifo: true,
     };
-    let mut begun = run_restarts(service, axis, shapes, background);
-    let owner = learner.best_requests(shapes, &begun.model);
-    let (_, owner) = learner.run_iterations(owner, MAX_ITERATIONS, background, shapes);
-    let (model, owner) =
-        learner.run_iterations(owner, LAST_ITERATIONS, BackgroundAssumption::WhileIdle, shapes);
-    begun.add(&owner, shapes);
-    (model, owner, begun)
+    let mut restarts = run_restarts(service, axis, shapes, background);
+    let request_of_call = learner.best_requests(shapes, &restarts.model);
+    let (_, request_of_call) =
+        learner.run_iterations(request_of_call, MAX_ITERATIONS, background, shapes);
+    let (model, request_of_call) = learner.run_iterations(
+        request_of_call,
+        LAST_ITERATIONS,
+        BackgroundAssumption::WhileIdle,
+        shapes,
+    );
+    restarts.add(&request_of_call, shapes);
+    (model, request_of_call, restarts)
 }
 
 /// Share of the background calls.
-pub(super) fn background_share(owner: &[Option<RequestId>]) -> f64 {
-    owner.iter().filter(|owner| owner.is_none()).count() as f64 / owner.len().max(1) as f64
+pub(super) fn background_share(request_of_call: &[Option<RequestId>]) -> f64 {
+    request_of_call.iter().filter(|request| request.is_none()).count() as f64
+        / request_of_call.len().max(1) as f64
 }
 
 impl EmStep<'_> {
     /// Model and assignment, each computed from the other, in up to `rounds` EM iterations.
     fn run_iterations(
         &self,
-        mut owner: Vec<Option<RequestId>>,
+        mut request_of_call: Vec<Option<RequestId>>,
         rounds: usize,
         background: BackgroundAssumption,
         shapes: &mut Shapes,
@@ -53,42 +59,45 @@ impl EmStep<'_> {
         let mut model = ServiceModel::default();
         let mut round = IterationState::default();
         for _ in 0..rounds {
-            model = self.model(&owner, background, shapes);
+            model = self.model(&request_of_call, background, shapes);
             let found = self.best_requests(shapes, &model);
-            let changed = found.iter().zip(&owner).filter(|(one, other)| one != other).count();
-            owner = found;
-            if round.is_last(changed, &owner) {
+            let changed =
+                found.iter().zip(&request_of_call).filter(|(one, other)| one != other).count();
+            request_of_call = found;
+            if round.is_last(changed, &request_of_call) {
                 break;
             }
         }
-        (model, owner)
+        (model, request_of_call)
     }
 }
 
 /// State of the EM iterations so far.
 #[derive(Debug, Default)]
 struct IterationState {
-    /// The fewest calls with a changed request in an iteration, and the number of iterations since.
+    /// The fewest calls with a changed request in an iteration.
     least: Option<usize>,
+    /// Number of iterations since that iteration.
     since: usize,
-    /// Share of the background calls, and number of iterations in which it grew since.
+    /// Share of the background calls after the last iteration.
     background_part: Option<f64>,
+    /// Number of consecutive iterations in which this share has grown.
     losing: usize,
 }
 
 impl IterationState {
     /// Returns whether learning stops after an iteration with this number of `changed` calls and
     /// these requests of all calls.
-    fn is_last(&mut self, changed: usize, owner: &[Option<RequestId>]) -> bool {
+    fn is_last(&mut self, changed: usize, request_of_call: &[Option<RequestId>]) -> bool {
         self.since =
             if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };
         self.least = Some(self.least.map_or(changed, |least| least.min(changed)));
-        let now = background_share(owner);
+        let now = background_share(request_of_call);
         let grew = self.background_part.is_some_and(|before| now > before + LOSING.1);
         self.losing = if grew { self.losing + 1 } else { 0 };
         self.background_part = Some(now);
-        changed * CALLS_PER_CHANGE <= owner.len()
-            || self.since == PATIENCE
+        changed * CALLS_PER_CHANGE <= request_of_call.len()
+            || self.since == MAX_FRUITLESS
             || self.losing == LOSING.0
     }
 }
@@ -103,9 +112,9 @@ mod tests {
         let mut round = IterationState::default();
         rounds.iter().position(|(changed, background_part)| {
             let first = RequestId::from_index(0);
-            let owner: Vec<Option<RequestId>> =
+            let request_of_call: Vec<Option<RequestId>> =
                 (0..1000).map(|call| (call >= *background_part).then_some(first)).collect();
-            round.is_last(*changed, &owner)
+            round.is_last(*changed, &request_of_call)
         })
     }
 

@@ -1,7 +1,8 @@
-//! Beam search for the best joint assignment of all calls of a service. Events are processed in the
-//! order of time. At each call every hypothesis is continued with every open request, and the
-//! continuations with the best scores are kept ([`super::beam`]). Hypotheses that differ only in
-//! the past that can no longer matter are merged ([`super::lattice`] keeps their histories).
+//! Beam search for the best joint assignment of all calls of a service. A hypothesis is a possible
+//! assignment of all calls so far. Events are processed in the order of time. At each call every
+//! hypothesis is continued with every open request, and the continuations with the best scores are
+//! kept ([`super::beam`]). Hypotheses that differ only in the past that can no longer matter are
+//! merged ([`super::lattice`] keeps their histories).
 
 mod calls;
 mod replies;
@@ -11,9 +12,9 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::assignment::Assignment;
-use super::at_event::EventCache;
 use super::beam::{Beam, ScoreOrder};
 use super::continuations::{Continuation, Continuations, RequestCandidate, RequestCandidates};
+use super::event_cache::EventCache;
 use super::events::ServiceEvent;
 use super::lattice::Lattice;
 use super::model::ServiceModel;
@@ -37,20 +38,24 @@ pub(super) struct BeamSearch<'a> {
     service: &'a Service,
     shapes: &'a mut Shapes,
     model: &'a mut ServiceModel,
+    /// Maximum number of hypotheses that are kept.
     width: usize,
     states: States,
-    /// Lists of final states: the last one, and the rest.
+    /// Lists of the final states of finished requests, linked: each entry is the last state of a
+    /// list, and the index of the entry before it ([`NONE`] if there is none).
     over: Vec<(u32, u32)>,
+    /// The open requests, in the order of their receipts.
     open: Vec<RequestId>,
     hypotheses: Beam,
     lattice: Option<Lattice>,
+    /// Score of the current call for each state.
     scores: EventCache<CallScore>,
     /// Nats that a response adds to the score, by state.
     answered: EventCache<f64>,
     /// The index of the first of the searched calls; indices in `found` are relative to it.
     first: usize,
     found: Assignment,
-    room: SearchBuffers,
+    buffers: SearchBuffers,
 }
 
 /// Buffers that are reused for each event.
@@ -63,7 +68,7 @@ struct SearchBuffers {
     candidates: RequestCandidates,
     continuations: Continuations,
     /// The digest of each hypothesis.
-    marks: Vec<u64>,
+    digests: Vec<u64>,
     /// The hypothesis with each digest.
     seen: FxHashMap<u64, u32>,
 }
@@ -96,7 +101,7 @@ impl<'a> BeamSearch<'a> {
             answered: EventCache::default(),
             first: calls.start,
             found: Assignment::unassigned(calls, with_shares),
-            room: SearchBuffers::default(),
+            buffers: SearchBuffers::default(),
         };
         let mut steps = 0;
         for (time, event) in events {
@@ -116,6 +121,7 @@ impl<'a> BeamSearch<'a> {
         search.found
     }
 
+    /// Adds a received request to the open ones.
     fn receipt(&mut self, request: RequestId, time: i64) {
         if self.open.len() >= MAX_OPEN_REQUESTS {
             self.reply(self.open[0], time, false);
@@ -125,27 +131,27 @@ impl<'a> BeamSearch<'a> {
         self.hypotheses.open(state);
     }
 
-    /// Computes a digest for each of `all` hypotheses from their differences to the first one.
-    /// Hypotheses with equal digests have the same future. The request at the place `left_out` does
-    /// not count.
+    /// Computes into `digests` a digest for each of `all` hypotheses, from their differences to the
+    /// first one. Hypotheses with equal digests have the same future. The request at the place
+    /// `left_out` does not count.
     pub(super) fn digest_all(
         &mut self,
         all: &Beam,
         left_out: Option<usize>,
         time: i64,
-        marks: &mut Vec<u64>,
+        digests: &mut Vec<u64>,
     ) {
-        marks.clear();
+        digests.clear();
         for at in 0..all.len() {
-            let mut mark = 0u64;
+            let mut digest = 0u64;
             all.for_each_difference(at, |slot, state, first| {
                 if left_out != Some(slot) {
-                    mark = mark
+                    digest = digest
                         .wrapping_add(self.state_digest(state, time))
                         .wrapping_sub(self.state_digest(first, time));
                 }
             });
-            marks.push(mark);
+            digests.push(digest);
         }
     }
 
@@ -166,9 +172,10 @@ impl<'a> BeamSearch<'a> {
             });
         }
         let Some(best) = self.hypotheses.best() else { return };
-        let owner = &mut self.found.request_of_call;
-        let mut keep =
-            |call: MadeCallId, request: RequestId| owner[call.index() - first] = Some(request);
+        let request_of_call = &mut self.found.request_of_call;
+        let mut keep = |call: MadeCallId, request: RequestId| {
+            request_of_call[call.index() - first] = Some(request)
+        };
         let mut states = self.hypotheses.states(best).to_vec();
         states.iter().for_each(|state| self.states.calls(*state, &mut keep));
         let mut over = self.hypotheses.over(best);

@@ -21,14 +21,15 @@ use crate::tuning::auto::services::service::{EVENTS_PER_OTHER_THREAD, TOGETHER_S
 pub(super) struct Service {
     pub(super) requests: Vec<NodeSpan>,
     pub(super) calls: Vec<NodeSpan>,
-    /// The threads that received each request, and that answered it, by numbers of this service;
-    /// and those that made each call and received its response. [`UNKNOWN_THREAD`] if one is not
-    /// known; empty if none is.
+    /// The threads that received and that answered each request, by their numbers.
+    /// [`UNKNOWN_THREAD`] if one is not known; empty if none is.
     pub(super) request_threads: Vec<[u32; 2]>,
+    /// The threads that made each call and that received its response, likewise.
     pub(super) call_threads: Vec<[u32; 2]>,
-    /// Sizes of each request and its response, and of each call and its response, in bytes;
-    /// [`UNKNOWN_SIZE`] if one is not known. Empty if none is.
+    /// Sizes of each request and its response, in bytes; [`UNKNOWN_SIZE`] if one is not known.
+    /// Empty if none is.
     pub(super) request_sizes: Vec<[i64; 2]>,
+    /// Sizes of each call and its response, likewise.
     pub(super) call_sizes: Vec<[i64; 2]>,
     /// Time for which each response was being sent, from its first byte to its last, in
     /// nanoseconds. Empty if all are zero.
@@ -39,27 +40,29 @@ pub(super) struct Service {
     pub(super) call_after: Vec<Option<MadeCallId>>,
     /// Whether it is ambiguous which response each call has, and so when it ended.
     pub(super) call_unsure: Vec<bool>,
-    /// The request that the thread of each call is bound to, if any. Empty if that proves nothing.
+    /// The request that the thread of each call is bound to, if any. Empty if threads prove
+    /// nothing.
     pub(super) bound_to: Vec<Option<RequestId>>,
     /// The alternative job of each call of a pool, besides the one that its thread seems to do.
     /// Empty if there is no pool.
     pub(super) alternative_job: Vec<Option<RequestId>>,
-    /// The request of each call that was found to be delegated or early work, or that has a rare
-    /// word of this request, both in the trace.
+    /// The request of each call that was found to be delegated or early work, or that shares a rare
+    /// word with this request. Both are given as in the trace.
     pub(super) attributed_to: FxHashMap<CallId, WorkItem>,
-    /// What shows the request of such a call, if it is not ambiguous.
+    /// What shows the request of a call in `attributed_to`, if the request is not ambiguous.
     pub(super) shown_by: FxHashMap<CallId, CallEvidence>,
-    /// The alternative request of each call with an ambiguous request, both in the trace, with its
-    /// probability.
+    /// The alternative request of each call with an ambiguous request, with its probability. Both
+    /// are given as in the trace.
     pub(super) alternative_request: FxHashMap<CallId, (WorkItem, f64)>,
-    /// The requests that each call of a tracer's trace may have been made for, according to the
-    /// tracer, all in the trace.
+    /// The requests that a call may have been made for according to a tracer, for each call that
+    /// the tracer recorded. All are given as in our own trace.
     pub(super) traced_for: FxHashMap<CallId, Vec<WorkItem>>,
-    /// The tracer's trace of each request and of each call, 0 if it is not known. Empty if no call
-    /// is of one.
+    /// The id of the tracer's trace of each request, 0 if it is not known. Empty if no call has
+    /// one.
     pub(super) request_traces: Vec<u64>,
+    /// The id of the tracer's trace of each call, likewise.
     pub(super) call_traces: Vec<u64>,
-    /// The requests that share rare words with each call, by the call of the trace.
+    /// The requests that share rare words with each call. Calls are given as in the trace.
     pub(super) word_claims: FxHashMap<CallId, Arc<WordClaim>>,
     /// For each request, another request that may have caused its work instead. Empty if no work
     /// starts before its announcement.
@@ -90,12 +93,12 @@ pub(super) struct Service {
     pub(super) after_answer: Vec<u32>,
     /// The kinds of calls with responses that requests do not wait for, sorted.
     pub(super) unwaited: Vec<u32>,
-    /// Time at which this part of the service ends; `None` in the last part.
+    /// Time at which this part of the service ends, in nanoseconds; `None` in the last part.
     pub(super) until: Option<i64>,
     /// Kinds of evidence that are enabled.
     pub(super) evidence: EnabledEvidence,
-    /// Times at which the only thread was active, sorted, if delays are measured in its time.
-    /// Otherwise empty.
+    /// Times at which the only thread acted, sorted, if delays are measured in thread time
+    /// ([`super::thread_time`]). Otherwise empty.
     pub(super) active_at: Vec<i64>,
     /// The times of the first and the last call that one system call sent, for each system call
     /// that sent several, in order.
@@ -122,8 +125,8 @@ impl Service {
         MadeCallId::ids().take(self.calls.len())
     }
 
-    /// Returns whether the call can have been made for the request and, if its response is awaited,
-    /// ended before.
+    /// Returns whether the call can have been made for the request and, if requests wait for such
+    /// calls, ended before the request was answered.
     #[inline]
     pub(super) fn covers(&self, request: RequestId, call: MadeCallId) -> bool {
         let is_unwaited = || self.unwaited.binary_search(&self.calls[call.index()].kind).is_ok();
@@ -135,7 +138,8 @@ impl Service {
                 && self.requests[request.index()].end >= self.calls[call.index()].begin
     }
 
-    /// Returns whether the request lasted until the call had ended, or the call was made after it.
+    /// Returns whether the request lasted until the call had ended, or the call can be post-reply
+    /// work of the request.
     #[inline]
     pub(super) fn outlasts(&self, request: RequestId, call: MadeCallId) -> bool {
         let (is_itself, is_unsure) = (self.is_itself(request, call), self.is_unsure(call));
@@ -170,9 +174,14 @@ impl Service {
         self.call_before.get(call.index()).copied().flatten()
     }
 
-    /// Time of the next call after `time` on the connection of `call`, if the request is not
-    /// answered before it.
-    pub(super) fn goes_on(&self, call: MadeCallId, request: RequestId, time: i64) -> Option<i64> {
+    /// Time of the next call on the connection of `call`, if that is after `time` and before the
+    /// request is closed.
+    pub(super) fn next_call_time(
+        &self,
+        call: MadeCallId,
+        request: RequestId,
+        time: i64,
+    ) -> Option<i64> {
         let next = self.call_after.get(call.index()).copied().flatten()?;
         let next = self.calls.get(next.index())?;
         (next.begin > time && next.begin <= self.closed_at(request)).then_some(next.begin)
@@ -239,9 +248,10 @@ impl Service {
         request.is_some() && request.as_ref() == self.made_calls.get(call.index())
     }
 
-    /// Returns whether this is a service of calls: there are requests, and most requests and calls
-    /// have responses. Jobs count as answered, since no response to them is expected. All other
-    /// messages are of another kind.
+    /// Returns whether this is a service of calls: there are requests, and at least half of them,
+    /// and of the requests and calls together, have responses. A service with deliveries, or only
+    /// with one-way messages, counts as answered, since no response to these is expected. The calls
+    /// of all other services are not assigned to requests, but left to message linking.
     pub(super) fn is_answered(&self) -> bool {
         if self.one_way || self.request_calls.iter().any(|item| item.is_delivery()) {
             return true;
@@ -249,8 +259,7 @@ impl Service {
         let answered = |spans: &[NodeSpan]| spans.iter().filter(|span| span.end != OPEN).count();
         let [requests, calls] =
             [&self.requests, &self.calls].map(|spans| (answered(spans), spans.len()));
-        // A few messages that are not calls, such as unsolicited messages of a server, do not
-        // change that.
+        // A few messages without responses are tolerated, such as unsolicited messages of a server.
         requests.1 > 0
             && 2 * requests.0 >= requests.1
             && 2 * (requests.0 + calls.0) >= requests.1 + calls.1

@@ -58,8 +58,8 @@ impl Service {
         self.made_calls.push(call);
     }
 
-    /// Records that the call at that time was sent by the same system call as the one before it, a
-    /// nanosecond earlier.
+    /// Records that the call at `time` was sent by the same system call as the call before it,
+    /// which has a time a nanosecond earlier.
     pub(super) fn add_to_write(&mut self, time: i64) {
         match self.shared_writes.last_mut() {
             Some([_, last]) if *last == time - 1 => *last = time,
@@ -109,6 +109,7 @@ impl Service {
         pick(&mut self.answering, places);
     }
 
+    /// The first `requests` requests and `calls` calls of the service, up to the time `until`.
     pub(super) fn prefix_until(
         &self,
         requests: usize,

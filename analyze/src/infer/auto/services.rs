@@ -19,10 +19,10 @@ pub(super) struct Services {
     pub(super) all: Vec<Service>,
     /// The processes that were started for a request.
     pub(super) spawned: SpawnedProcesses,
-    /// The requests with work that started before they arrived.
+    /// The messages of the requests with work that started before they arrived.
     pub(super) early: FxHashSet<MessageId>,
-    /// The calls of the trace with work that was handed off, according to recorded hand-offs.
-    handed_on: FxHashSet<CallId>,
+    /// The calls of the trace for which recorded hand-offs show the request.
+    by_handoff: FxHashSet<CallId>,
 }
 
 impl Services {
@@ -44,7 +44,7 @@ impl Services {
         let (mut all, hand_offs) =
             observe::services(input, calls, &jobs, &spawned, operation_kinds);
         let (mut early, mut asked) = (FxHashSet::default(), None);
-        let mut handed_on = FxHashSet::default();
+        let mut by_handoff = FxHashSet::default();
         for (node, service) in (0..).zip(&mut all) {
             one_way::end_requests(service, trace, calls, linked);
             early.extend(early::begin_with_work(service, trace, calls, &mut asked));
@@ -53,7 +53,7 @@ impl Services {
             let recorded = service.find_workers(hand_offs);
             service.find_traced(trace, calls);
             service.find_by_words(trace, naming, calls, &recorded);
-            handed_on.extend(recorded);
+            by_handoff.extend(recorded);
         }
         drop(asked);
         together::pool_processes(&mut all, naming);
@@ -66,21 +66,21 @@ impl Services {
                 // The pooled service may have enough of these requests, even if no single one has.
                 one_way::end_requests(service, trace, calls, linked);
             }
-            service.note_traces(trace, calls);
+            service.record_traces(trace, calls);
             service.prepare();
         }
-        Services { all, spawned, early, handed_on }
+        Services { all, spawned, early, by_handoff }
     }
 
-    /// The requests of the calls with work that was handed off, in the order of messages.
+    /// The messages of the calls for which recorded hand-offs show the request, in order.
     pub(super) fn linked_by_handoff(&self, calls: &Calls) -> Vec<MessageId> {
-        let rows = self.handed_on.iter().filter_map(|call| calls.request(*call));
+        let rows = self.by_handoff.iter().filter_map(|call| calls.request(*call));
         let mut rows: Vec<MessageId> = rows.collect();
         rows.sort_unstable();
         rows
     }
 
-    /// The requests of the calls that rare words decide.
+    /// The messages of the calls that rare words decide.
     pub(super) fn linked_by_words(&self, calls: &Calls) -> impl Iterator<Item = MessageId> {
         let decided = self.all.iter().flat_map(Service::decided_by_words);
         decided.filter_map(|call| calls.request(call))

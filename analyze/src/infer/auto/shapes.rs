@@ -10,15 +10,17 @@ use rustc_hash::FxHashMap;
 /// A shape's number; 0 is the shape without calls.
 pub(super) type ShapeId = u32;
 
-/// Shared, since every part of a search has its own shapes.
+/// The number of calls of each kind, sorted by kind. It is shared, since every part of a search has
+/// its own shapes.
 type ShapeCounts = Arc<[(u32, u32)]>;
 
 /// All shapes seen so far.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
-    /// Number of calls of each kind, by kind.
+    /// The calls of each shape.
     counts: Vec<ShapeCounts>,
     ids: FxHashMap<ShapeCounts, ShapeId>,
+    /// For a shape and a kind of call the shape with one more such call.
     grown: FxHashMap<(ShapeId, u32), ShapeId>,
 }
 
@@ -37,7 +39,7 @@ impl Shapes {
         self.counts.len()
     }
 
-    /// The shape with one more call of that kind.
+    /// The shape with one more call of the kind `kind`.
     pub(super) fn with_call(&mut self, shape: ShapeId, kind: u32) -> ShapeId {
         if let Some(grown) = self.grown.get(&(shape, kind)) {
             return *grown;
@@ -61,7 +63,7 @@ impl Shapes {
         id
     }
 
-    /// Number of calls of that kind in the shape.
+    /// Number of calls of the kind `kind` in the shape.
     pub(super) fn count(&self, shape: ShapeId, kind: u32) -> u32 {
         self.counts[shape as usize]
             .iter()

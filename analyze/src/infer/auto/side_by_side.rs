@@ -1,12 +1,12 @@
 //! Same-syscall batches: messages that one system call sent or received, if operations distinguish
 //! them. Their times are equal, but their bytes have an order, in which they were written and are
 //! processed. So each is a nanosecond later here than the one before it: far less than any learned
-//! delay, and enough to show which waits longer.
+//! delay, and enough to show which request waits longer.
 
 use message_trace::{FlowId, MessageId, MessageTrace};
 use rustc_hash::FxHashMap;
 
-/// Nanoseconds by which each message is later than its system call, at its sender and at its
+/// Nanoseconds by which each message counts as later than its system call, at its sender and at its
 /// receiver.
 #[derive(Debug, Default)]
 pub(super) struct SyscallBatches(Vec<[i64; 2]>);
@@ -15,6 +15,7 @@ pub(super) struct SyscallBatches(Vec<[i64; 2]>);
 #[derive(Clone, Copy, Debug, Default)]
 struct LatestMessage {
     time: Option<i64>,
+    /// Nanoseconds by which it is later than its system call.
     later: i64,
 }
 

@@ -21,7 +21,8 @@ use crate::tuning::auto::model::size_kinds::{
 /// Kinds of calls by size start here.
 const SIZED: u32 = 1 << 29;
 
-/// The sizes that distinguish the calls of a service, by their kind: each with its own kind.
+/// The sizes that distinguish the calls of a service: for the kind and the size of a call, the new
+/// kind of the call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SizeKinds(FxHashMap<(u32, i64), u32>);
 
@@ -29,7 +30,7 @@ impl SizeKinds {
     /// The sizes that distinguish the calls of `service`.
     pub(super) fn from_service(service: &Service) -> SizeKinds {
         let mut found = SizeKinds::default();
-        if !is_scored(service) {
+        if !is_worth_splitting(service) {
             return found;
         }
         let mut kinds: Vec<u32> = service.calls.iter().map(|call| call.kind).collect();
@@ -44,7 +45,7 @@ impl SizeKinds {
         found
     }
 
-    /// Sets these kinds for the calls of `service`.
+    /// Replaces the kinds of the calls of `service` by the kinds of their sizes.
     pub(super) fn split_kinds(&self, service: &mut Service) {
         for (call, [size, _]) in service.calls.iter_mut().zip(&service.call_sizes) {
             call.kind = self.0.get(&(call.kind, *size)).copied().unwrap_or(call.kind);
@@ -53,9 +54,9 @@ impl SizeKinds {
 }
 
 /// Returns whether many calls have several candidate requests, and nearly all requests are
-/// answered. If one is open at a time, there is nothing to distinguish. Services of jobs have other
-/// evidence ([`super::pool`]).
-fn is_scored(service: &Service) -> bool {
+/// answered. If one request is open at a time, there is nothing to distinguish. Services of jobs
+/// have other evidence ([`super::pool`]).
+fn is_worth_splitting(service: &Service) -> bool {
     let all = service.requests.len();
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
     let has_jobs = service.request_calls.iter().any(|item| item.is_delivery());

@@ -27,7 +27,7 @@ impl SizeEvidence {
     pub(super) fn learn(
         service: &Service,
         events: &[(i64, ServiceEvent)],
-        owner: &[Option<RequestId>],
+        request_of_call: &[Option<RequestId>],
     ) -> SizeEvidence {
         if service.call_sizes.is_empty() || service.request_sizes.is_empty() {
             return SizeEvidence::default();
@@ -40,7 +40,7 @@ impl SizeEvidence {
                 ServiceEvent::Answer(_) => {}
                 ServiceEvent::Reply(request) => is_open[request.index()] = false,
                 ServiceEvent::Call(call) => {
-                    let own = owner[call.index()];
+                    let own = request_of_call[call.index()];
                     let kind = service.calls[call.index()].kind;
                     let mut add = |request: RequestId, is_own: bool| {
                         let seen =
@@ -55,8 +55,8 @@ impl SizeEvidence {
                     if let Some(own) = own {
                         add(own, true);
                     }
-                    // A request that is not open cannot be the one that the call was made for, as
-                    // any other might.
+                    // Pairs by chance are taken from requests that are not open, since the call may
+                    // have been made for any open one.
                     let others = (1..=OTHERS)
                         .map(|other| (call.index() + other * OTHERS_APART) % is_open.len());
                     others
@@ -65,7 +65,7 @@ impl SizeEvidence {
                 }
             }
         }
-        let worth = |seen: SizeDifferences| Some(seen).filter(SizeDifferences::is_worth_it);
+        let worth = |seen: SizeDifferences| Some(seen).filter(SizeDifferences::is_informative);
         let known = seen.into_iter().map(|(kinds, seen)| (kinds, seen.map(worth)));
         SizeEvidence {
             known: known.filter(|(_, known)| known.iter().any(Option::is_some)).collect(),
@@ -105,8 +105,11 @@ fn differences(service: &Service, request: RequestId, call: MadeCallId) -> [Opti
 /// Differences in size: of pairs that belong together, and of others.
 #[derive(Clone, Debug, Default)]
 struct SizeDifferences {
+    /// Number of pairs of a call and its own request, by their difference in bytes.
     own: FxHashMap<i64, f64>,
+    /// Number of pairs of a call and another request.
     others: FxHashMap<i64, f64>,
+    /// Number of pairs of either sort.
     totals: [f64; 2],
 }
 
@@ -117,7 +120,8 @@ impl SizeDifferences {
         self.totals[usize::from(!is_own)] += 1.0;
     }
 
-    /// Log-odds that a pair with this difference in size belongs together.
+    /// Log-odds that a pair with this difference in size belongs together. `own`: the pair is one
+    /// of the samples and is left out.
     fn odds(&self, difference: i64, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
         let seen = (near(&self.own, difference) - left_out).max(0.0);
@@ -129,7 +133,9 @@ impl SizeDifferences {
         (share / chance).ln().clamp(BOUNDS[0], BOUNDS[1])
     }
 
-    fn is_worth_it(&self) -> bool {
+    /// Returns whether there are enough pairs, and their differences are informative enough, to use
+    /// them.
+    fn is_informative(&self) -> bool {
         let information =
             self.own.iter().map(|(difference, count)| count * self.odds(*difference, true));
         self.totals[0] >= MIN_PAIRS as f64
@@ -138,7 +144,8 @@ impl SizeDifferences {
     }
 }
 
-/// Number of pairs with that difference, and a share of those with nearly that difference.
+/// Number of pairs with this difference, plus a part of the number of pairs with nearly this
+/// difference.
 fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
     let around = (-NEAR_BYTES..=NEAR_BYTES).map(|off| {
         let weight = if off == 0 { 1.0 } else { 0.5 / (1 + off.abs()) as f64 };
@@ -176,8 +183,9 @@ mod tests {
     fn forwarded_sizes_are_learned_even_if_half_is_assigned_wrongly() {
         let service = service(|request| 100 + lot(request, 400), |request| 130 + lot(request, 400));
         // Every other pair of neighbours is swapped.
-        let owner = requests((0..200).map(|call| if call % 4 < 2 { call ^ 1 } else { call }));
-        let sizes = SizeEvidence::learn(&service, &events(&service), &owner);
+        let request_of_call =
+            requests((0..200).map(|call| if call % 4 < 2 { call ^ 1 } else { call }));
+        let sizes = SizeEvidence::learn(&service, &events(&service), &request_of_call);
         for call in 0..200 {
             let odds = |request| {
                 let request = RequestId::from_index(request);
@@ -194,20 +202,20 @@ mod tests {
     fn unrelated_sizes_do_not_count() {
         let service =
             service(|request| 100 + lot(request, 60), |request| 20 + lot(7 * request + 3, 40));
-        let owner = requests(0..200);
-        let sizes = SizeEvidence::learn(&service, &events(&service), &owner);
+        let request_of_call = requests(0..200);
+        let sizes = SizeEvidence::learn(&service, &events(&service), &request_of_call);
         let mut pairs = RequestId::ids().zip(MadeCallId::ids()).take(200);
         assert!(
             pairs.all(|(request, call)| sizes.odds(&service, request, call, true).abs() < 1e-9)
         );
         let same = self::service(|_| 100, |_| 50);
-        let sizes = SizeEvidence::learn(&same, &events(&same), &owner);
+        let sizes = SizeEvidence::learn(&same, &events(&same), &request_of_call);
         let (request, call) = (RequestId::from_index(3), MadeCallId::from_index(3));
         assert!(sizes.odds(&same, request, call, false).abs() < 1e-9);
     }
 
     #[test]
-    fn by_hand() {
+    fn odds_match_handwritten_values() {
         let mut differences = SizeDifferences::default();
         (0..90).for_each(|_| differences.add(20, true));
         (0..98).for_each(|at| differences.add(1000 + 10 * at, false));

@@ -20,6 +20,7 @@ use crate::tuning::auto::services::spawned::CALLS_BACK;
 #[derive(Debug, Default)]
 pub(super) struct SpawnedProcesses {
     children: FxHashMap<u32, SpawnedProcess>,
+    /// The first call of each of these processes.
     first_calls: FxHashSet<CallId>,
 }
 
@@ -104,7 +105,8 @@ impl SpawnedProcesses {
     }
 
     /// Links the further calls of the processes to the requests of their first calls, if these were
-    /// answered no more than `window` nanoseconds before; `own` are the messages that are linked.
+    /// answered no more than `window` nanoseconds before; `is_linked` states which messages have
+    /// their links.
     pub(super) fn link(
         &self,
         trace: &MessageTrace,
@@ -112,7 +114,7 @@ impl SpawnedProcesses {
         calls: &Calls,
         window: i64,
         links: &mut Links,
-        own: &mut [bool],
+        is_linked: &mut [bool],
     ) {
         for call in calls.iter() {
             let Some(row) = calls.request(call) else { continue };
@@ -124,11 +126,14 @@ impl SpawnedProcesses {
             let begin = trace.send_first(row).unwrap_or(i64::MIN);
             let parents: Vec<(MessageId, f64)> = links.parents_here(first).collect();
             let over = answered_at(trace, calls, links, first).unwrap_or(child.begin);
-            if !parents.is_empty() && !own[row.index()] && begin <= over.saturating_add(window) {
+            if !parents.is_empty()
+                && !is_linked[row.index()]
+                && begin <= over.saturating_add(window)
+            {
                 let spontaneous = links.spontaneous_probability(first);
                 links.set_parents(row, &parents, spontaneous);
                 links.set_evidence(row, links.evidence(first));
-                own[row.index()] = true;
+                is_linked[row.index()] = true;
             }
         }
     }

@@ -16,14 +16,17 @@ pub(super) struct StateNode {
     pub(super) request: RequestId,
     /// The call; `None` in the state without calls.
     pub(super) call: Option<MadeCallId>,
+    /// Number of the state before the call; [`NONE`] in the state without calls.
     pub(super) before: u32,
+    /// How many calls of each kind were made.
     pub(super) shape: ShapeId,
     /// Lookahead from the ends of its calls, in nats; it is part of the score until the request is
     /// answered.
     pub(super) lookahead: f64,
-    /// Cached result of [`States::state_digest`], which is valid until a time (in nanoseconds).
-    mark: u64,
-    mark_until: i64,
+    /// Cached result of [`States::state_digest`].
+    digest: u64,
+    /// Time until which the digest is valid, in nanoseconds.
+    valid_until: i64,
 }
 
 const _: () = assert!(size_of::<StateNode>() == 40);
@@ -45,8 +48,8 @@ impl States {
             before: NONE,
             shape: 0,
             lookahead: 0.0,
-            mark: 0,
-            mark_until: i64::MIN,
+            digest: 0,
+            valid_until: i64::MIN,
         })
     }
 
@@ -66,8 +69,8 @@ impl States {
             before,
             shape,
             lookahead,
-            mark: 0,
-            mark_until: i64::MIN,
+            digest: 0,
+            valid_until: i64::MIN,
         })
     }
 
@@ -83,11 +86,11 @@ impl States {
     /// Removes and returns the lookahead of the calls of a state.
     pub(super) fn take_lookahead(&mut self, state: u32) -> f64 {
         let state = &mut self.all[state as usize];
-        state.mark_until = i64::MIN;
+        state.valid_until = i64::MIN;
         std::mem::take(&mut state.lookahead)
     }
 
-    /// Calls `work` with all calls of a state, in their order.
+    /// Calls `work` with a state and its last calls, in their order, and returns the result.
     pub(super) fn with_calls<T>(
         &mut self,
         state: u32,
@@ -104,8 +107,8 @@ impl States {
         work(state, &self.made)
     }
 
-    /// Digest that is equal for states of a request that have the same future at `time`, which is
-    /// no earlier than in the previous call.
+    /// Digest that is equal for states of a request that have the same future at `time`. From call
+    /// to call of this function `time` never decreases.
     pub(super) fn state_digest(
         &mut self,
         service: &Service,
@@ -113,15 +116,15 @@ impl States {
         state: u32,
         time: i64,
     ) -> u64 {
-        let StateNode { mark, mark_until, .. } = self.get(state);
-        if time < mark_until {
-            return mark;
+        let StateNode { digest, valid_until, .. } = self.get(state);
+        if time < valid_until {
+            return digest;
         }
-        let (mark, mark_until) =
+        let (digest, valid_until) =
             self.with_calls(state, |state, made| digest_until(service, model, state, made, time));
         let state = &mut self.all[state as usize];
-        (state.mark, state.mark_until) = (mark, mark_until);
-        mark
+        (state.digest, state.valid_until) = (digest, valid_until);
+        digest
     }
 
     /// Calls `take` for each call of a state, from the last to the first, with the call and its
@@ -134,7 +137,8 @@ impl States {
         }
     }
 
-    /// Drops all states except these and their predecessors.
+    /// Drops all states except these and their predecessors, and replaces these numbers by the new
+    /// ones.
     pub(super) fn keep(&mut self, states: &mut [u32]) {
         let old = std::mem::take(&mut self.all);
         let mut chain = Vec::new();
@@ -154,7 +158,7 @@ impl States {
     }
 }
 
-/// The digest of a state in which these calls were `made`, and until when it is valid.
+/// The digest at `time` of a state in which these calls were `made`, and until when it is valid.
 fn digest_until(
     service: &Service,
     model: &ServiceModel,
@@ -172,33 +176,33 @@ fn digest_until(
             until = until.min(end);
         }
     }
-    let mut mark = [u64::from(shape), last as u64, open, lookahead.to_bits()]
+    let mut digest = [u64::from(shape), last as u64, open, lookahead.to_bits()]
         .into_iter()
         .fold(request.index() as u64, mix_digests);
     if !service.call_threads.is_empty() {
         let last = last_event(service, made, time);
         let thread =
             last.map(|(call, is_end)| service.call_threads[call.index()][usize::from(is_end)]);
-        mark = mix_digests(mark, thread.map_or(u64::MAX, u64::from));
+        digest = mix_digests(digest, thread.map_or(u64::MAX, u64::from));
     }
     // If there will be another call on the connection of a call while the request is open, the
     // request of the call matters.
     for call in made {
-        if let Some(next) = service.goes_on(*call, request, time) {
-            mark = mix_digests(mark, call.index() as u64);
+        if let Some(next) = service.next_call_time(*call, request, time) {
+            digest = mix_digests(digest, call.index() as u64);
             until = until.min(next);
         }
     }
     for trigger in &model.triggers {
         let since = trigger.time(service, request, made, time).unwrap_or(i64::MIN);
-        mark = mix_digests(mark, since as u64);
+        digest = mix_digests(digest, since as u64);
         if *trigger == Trigger::Answer {
             let first = service.requests[request.index()].end;
             let ends = [first, first.saturating_add(service.response_send_time(request))];
             until = ends.into_iter().filter(|end| *end > time).fold(until, i64::min);
         }
     }
-    (mark, until)
+    (digest, until)
 }
 
 /// Mixes two numbers into one that mostly differs for other pairs.

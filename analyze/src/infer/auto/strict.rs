@@ -1,8 +1,8 @@
-//! FIFO services. The request that has waited longest for a call makes the next one, and the
-//! request that received its last response first is answered next. That leaves one assignment,
-//! which needs no delays. Whether it is right can be tested, too: a request is answered after all
-//! its calls, and in FIFO order. If the order is not kept, responses soon contradict it. So an
-//! assignment that they never contradict needs no model.
+//! FIFO services. The request that has waited longest to make a call of a kind makes the next one,
+//! and the request that first received the response to its last call is answered next. That leaves
+//! one assignment, which needs no delays. Whether it is right can be tested, too: a request is
+//! answered after all its calls, and in FIFO order. If the order is not kept, responses soon
+//! contradict it. So an assignment that responses never contradict needs no model.
 
 mod counted;
 
@@ -17,8 +17,8 @@ use crate::evidence::Evidence;
 use crate::tuning::auto::search::strict::{CASES_PER_EXCEPTION, MIN_ANSWERS, PLAN_SHARE};
 pub(super) use counted::CallPlans;
 
-/// A FIFO order that was rejected: the calls that requests have, and the request of each call if
-/// the order was kept.
+/// A FIFO order that was rejected: the calls that requests have, and the request that each call
+/// would have in this order.
 #[derive(Debug, Default)]
 pub(super) struct RejectedFifo {
     pub(super) plans: CallPlans,
@@ -29,28 +29,26 @@ pub(super) struct RejectedFifo {
 /// of the model: it shows which calls a request has. Returns the rejected order if it is
 /// contradicted.
 pub(super) fn commit_fifo(service: &Service, found: &mut Assignment) -> Option<RejectedFifo> {
-    let is_meant = service.is_fifo()
+    let is_applicable = service.is_fifo()
         && service.bound_to.is_empty()
         && !service.one_way
         && [Evidence::Turns, Evidence::Nesting].iter().all(|kind| service.evidence.contains(*kind));
-    if !is_meant {
+    if !is_applicable {
         return None;
     }
     let plans = plans(service, &found.request_of_call);
     let events = events(service);
     let learned = FifoAssignment::from_events(service, &events, &plans, usize::MAX);
     let (kept, not_kept) = match learned {
-        Some(in_turn) if in_turn.is_kept() => (Some(in_turn), None),
+        Some(fifo) if fifo.is_kept() => (Some(fifo), None),
         not_kept => (count_based_assignment(service, &events), not_kept),
     };
-    let Some(in_turn) = kept else {
-        return not_kept.map(|FifoAssignment { request_of_call: owner, .. }| RejectedFifo {
-            plans,
-            request_of_call: owner,
-        });
+    let Some(fifo) = kept else {
+        return not_kept
+            .map(|FifoAssignment { request_of_call, .. }| RejectedFifo { plans, request_of_call });
     };
-    let sure = in_turn.share();
-    for ((call, request), shares) in (0..).zip(&in_turn.request_of_call).zip(&mut found.shares) {
+    let sure = fifo.share();
+    for ((call, request), shares) in (0..).zip(&fifo.request_of_call).zip(&mut found.shares) {
         if request.is_none() {
             continue;
         }
@@ -66,8 +64,8 @@ pub(super) fn commit_fifo(service: &Service, found: &mut Assignment) -> Option<R
     None
 }
 
-/// The assignment with the fewest contradictions, among those that follow from the frequencies of
-/// calls.
+/// The only assignment in FIFO order that is hardly ever contradicted, among those that follow from
+/// the frequencies of calls; `None` if there is none, or several.
 fn count_based_assignment(
     service: &Service,
     events: &[(i64, FifoEvent)],
@@ -82,10 +80,11 @@ fn count_based_assignment(
     kept.next().filter(|_| kept.next().is_none())
 }
 
-/// The calls that requests of each kind mostly have, by the request of each call.
-pub(super) fn plans(service: &Service, owner: &[Option<RequestId>]) -> CallPlans {
+/// The kinds of the calls that requests of each kind mostly have; `request_of_call` is the request
+/// of each call.
+pub(super) fn plans(service: &Service, request_of_call: &[Option<RequestId>]) -> CallPlans {
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
-    for (request, made) in service.requests.iter().zip(calls_by_request(service, owner)) {
+    for (request, made) in service.requests.iter().zip(calls_by_request(service, request_of_call)) {
         let kinds = made.iter().map(|call| service.calls[call.index()].kind).collect();
         *seen.entry(request.kind).or_default().entry(kinds).or_default() += 1;
     }
@@ -102,6 +101,7 @@ pub(super) fn plans(service: &Service, owner: &[Option<RequestId>]) -> CallPlans
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FifoEvent {
     Receipt(RequestId),
+    /// The response to a call was received.
     Returned(MadeCallId),
     Call(MadeCallId),
     Reply(RequestId),
@@ -126,10 +126,11 @@ fn events(service: &Service) -> Vec<(i64, FifoEvent)> {
 /// The assignment in FIFO order.
 struct FifoAssignment {
     request_of_call: Vec<Option<RequestId>>,
-    /// Number of calls and responses, and number of those that contradict it.
+    /// Number of calls and responses.
     cases: usize,
+    /// Number of calls and responses that contradict the assignment.
     against: usize,
-    /// Number of responses that could have contradicted it.
+    /// Number of responses that could have contradicted the assignment.
     answers: usize,
 }
 
@@ -209,6 +210,7 @@ impl FifoAssignment {
         Some(found)
     }
 
+    /// Counts a call or response that `fits` the order or contradicts it.
     fn count(&mut self, fits: bool) {
         self.cases += 1;
         self.against += usize::from(!fits);

@@ -1,11 +1,11 @@
 //! Thread time: the time of the only thread of an overloaded event loop. A request waits for the
 //! thread, which processes others first, so the delay of a call after its request is not
-//! predictable. But the thread is always active. So among all requests the one that acted last has
-//! the shortest delay, again and again, and one request is assigned the calls of many.
+//! predictable. But the thread is always active. So among all requests the one with the last event
+//! has the shortest delay, again and again, and one request is assigned the calls of many.
 //!
 //! So delays are measured from the last action of the thread, for any request, if that was later
-//! than the trigger of the call. They show what the thread did next, but not for which request.
-//! That is shown by the order in which requests were woken, and by the usual calls.
+//! than the trigger of the call. Such delays show what the thread did next, but not for which
+//! request: that is shown by the order in which requests were woken, and by the usual calls.
 
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,7 @@ impl Service {
         !self.active_at.is_empty()
     }
 
-    /// Time from which the delay of an event at `time` is measured, if it was due since `since`.
+    /// Time from which the delay of an event at `time` is measured, if its trigger was at `since`.
     pub(super) fn free_since(&self, since: i64, time: i64) -> i64 {
         let before = self.active_at.partition_point(|active| *active < time);
         let last = before.checked_sub(1).and_then(|last| self.active_at.get(last));
@@ -38,21 +38,21 @@ impl Service {
     }
 }
 
-/// Share of the requests with more calls than usual in an assignment, for the kinds of calls that
-/// all requests seem to make equally often.
-pub(super) fn too_many(service: &Service, owner: &[Option<RequestId>]) -> f64 {
+/// Share of the calls that are beyond the usual number of their request in an assignment, for the
+/// kinds of calls that all requests seem to make equally often.
+pub(super) fn surplus_share(service: &Service, request_of_call: &[Option<RequestId>]) -> f64 {
     let usual = usual_calls(service);
     let all = service.calls.iter().filter(|call| usual.contains_key(&call.kind)).count();
-    let mut too_many = 0;
-    for made in calls_by_request(service, owner) {
+    let mut surplus = 0;
+    for made in calls_by_request(service, request_of_call) {
         let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
         made.iter()
             .for_each(|call| *counts.entry(service.calls[call.index()].kind).or_default() += 1);
         for (kind, count) in counts {
-            too_many += usual.get(&kind).map_or(0, |usual| count.saturating_sub(*usual as usize));
+            surplus += usual.get(&kind).map_or(0, |usual| count.saturating_sub(*usual as usize));
         }
     }
-    too_many as f64 / all.max(1) as f64
+    surplus as f64 / all.max(1) as f64
 }
 
 /// Usual number of calls of each kind for a request, for the kinds that all requests seem to make
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn surplus_calls_are_those_beyond_the_usual_number() {
         let service = service();
-        let owner = requests(0..40);
-        assert!(too_many(&service, &owner) < 1e-9);
+        let request_of_call = requests(0..40);
+        assert!(surplus_share(&service, &request_of_call) < 1e-9);
         // The first ten have one call each, and the eleventh has all others.
-        let owner = requests((0..40).map(|call: usize| call.min(10)));
-        assert!((too_many(&service, &owner) - 29.0 / 40.0).abs() < 1e-9);
+        let request_of_call = requests((0..40).map(|call: usize| call.min(10)));
+        assert!((surplus_share(&service, &request_of_call) - 29.0 / 40.0).abs() < 1e-9);
     }
 
     #[test]

@@ -2,15 +2,15 @@
 //! its request. If any free thread takes the next work, the thread is no evidence. If one thread
 //! hands over to another, the thread of the previous event may be evidence. Which case applies is
 //! learned for each kind of call: how often a call is made by the thread that received the request,
-//! by the thread of the request's last event, or by one that acted for it earlier, and how often by
-//! any thread.
+//! by the thread of the request's last event, or by a thread that acted for the request earlier,
+//! and how often by any thread.
 //!
 //! All of this evidence is a ratio to the share of the calls of the kind that a thread makes
 //! anyway. So nothing changes if threads are not known, or if there is only one.
 
 use rustc_hash::FxHashMap;
 
-use super::at::RequestState;
+use super::request_state::RequestState;
 use super::service::REPLY;
 use super::service::{Service, UNKNOWN_THREAD};
 use super::trigger::last_event;
@@ -60,7 +60,8 @@ impl ThreadEvidence {
         ThreadEvidence { usual: ThreadEvidence::from_service(service).usual, ..self }
     }
 
-    /// A call of that kind (or the reply) of the request, by that thread at that time, as a sample.
+    /// A call of the kind `kind` (or the reply) for the request in the state `at`, which `thread`
+    /// made at `time`, as a sample; `None` if the thread is no evidence.
     pub(super) fn sample(
         &self,
         service: &Service,

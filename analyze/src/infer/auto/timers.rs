@@ -3,9 +3,9 @@
 //! would be attributed to it.
 //!
 //! A kind of call belongs to a timer if nearly all of its gaps have one length, no kind of request
-//! recurs at that interval or at one in a simple proportion to it, and it is made as often while
-//! the node is idle as otherwise. All three conditions are required. So calls for requests that
-//! arrive at even intervals stay with their requests, and so does post-reply work.
+//! recurs at that interval or at one in a simple proportion to it, and calls of the kind are made
+//! as often while the node is idle as otherwise. All three conditions are required. So calls for
+//! requests that arrive at even intervals stay with their requests, and so does post-reply work.
 
 use rustc_hash::FxHashMap;
 
@@ -33,7 +33,9 @@ pub(super) fn timer_calls(requests: &[NodeSpan], calls: &[NodeSpan], window: i64
             spans.any(|(calls, asked)| (calls - asked).abs() <= EVEN_WITHIN * asked)
         });
         if !is_asked
-            && idle.get_or_insert_with(|| IdlePeriods::from_requests(requests, window)).has(&begins)
+            && idle
+                .get_or_insert_with(|| IdlePeriods::from_requests(requests, window))
+                .has_enough_of(&begins)
         {
             is_timer.insert(kind, true);
         }
@@ -50,7 +52,7 @@ fn begins_by_kind(spans: &[NodeSpan]) -> FxHashMap<u32, Vec<i64>> {
     kinds
 }
 
-/// The interval at which these times recur, if they do, in nanoseconds.
+/// The interval at which these times recur, in nanoseconds; `None` if they do not.
 fn interval(begins: &[i64]) -> Option<i64> {
     if begins.len() < MIN_CALLS {
         return None;
@@ -68,7 +70,8 @@ fn interval(begins: &[i64]) -> Option<i64> {
 
 /// Times at which a node is idle.
 struct IdlePeriods {
-    /// From the end of all requests until the next one, in sequence.
+    /// From the end of all earlier requests to the beginning of the next one, in order, in
+    /// nanoseconds.
     spans: Vec<(i64, i64)>,
 }
 
@@ -92,7 +95,7 @@ impl IdlePeriods {
     }
 
     /// Returns whether enough of the calls that begin at these times do so while the node is idle.
-    fn has(&self, begins: &[i64]) -> bool {
+    fn has_enough_of(&self, begins: &[i64]) -> bool {
         let (Some(first), Some(last)) = (begins.first(), begins.last()) else { return false };
         let within =
             |(from, to): (i64, i64)| (to.min(*last).saturating_sub(from.max(*first))).max(0) as f64;

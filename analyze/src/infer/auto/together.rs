@@ -1,7 +1,7 @@
 //! Pooled processes: processes of one program learn together. A server often has several processes,
 //! and each receives a part of the requests. Some programs start a process for each connection. One
-//! of them alone may have too few requests to learn from. Their times are concatenated, so that no
-//! request is open when the next process begins:
+//! process alone may have too few requests to learn from. So the processes are put one after the
+//! other in time, so that no request is open when the next process begins:
 //!
 //! ```text
 //! worker 1:  ─[──]──[────]─         ─[──]──[────]─
@@ -17,7 +17,7 @@ use super::service::{
     MadeCallId, NodeSpan, OPEN, RequestId, Service, UNKNOWN_SIZE, UNKNOWN_THREAD,
 };
 use crate::naming::Naming;
-use crate::tuning::auto::services::together::{BETWEEN, ENOUGH_REQUESTS};
+use crate::tuning::auto::services::together::{ENOUGH_REQUESTS, SHIFT_UNIT};
 
 /// Pools the `services` with the same name; they are the nodes of `naming`. The result replaces the
 /// first of them, and the others become empty.
@@ -49,7 +49,7 @@ pub(super) fn pool_processes(services: &mut [Service], naming: &Naming) {
     }
 }
 
-/// Concatenates the services.
+/// Puts the services one after the other in time.
 fn join_services(parts: &[Service]) -> Service {
     let mut all = Service {
         window: parts.iter().map(|part| part.window).max().unwrap_or(0),
@@ -66,9 +66,9 @@ fn join_services(parts: &[Service]) -> Service {
         let begin = spans().map(|span| span.begin).min().unwrap_or(0);
         // In whole units, so that the resolution of the times is kept.
         let shift = i64::saturating_sub(next, begin)
-            .div_euclid(BETWEEN)
+            .div_euclid(SHIFT_UNIT)
             .saturating_add(1)
-            .saturating_mul(BETWEEN);
+            .saturating_mul(SHIFT_UNIT);
         let closed = part.request_ids().map(|request| part.closed_at(request));
         let times = spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN);
         let last = closed.chain(times).max().unwrap_or(begin);
@@ -163,12 +163,12 @@ mod tests {
         let begins = |spans: &[NodeSpan]| spans.iter().map(|span| span.begin).collect::<Vec<_>>();
         // By whole seconds, so that each time keeps its last digits.
         assert_eq!(
-            begins(&all.requests).iter().map(|at| at % BETWEEN).collect::<Vec<_>>(),
+            begins(&all.requests).iter().map(|at| at % SHIFT_UNIT).collect::<Vec<_>>(),
             [5, 3, 4]
         );
         assert!(begins(&all.requests).is_sorted() && begins(&all.calls).is_sorted());
         assert!(all.calls[4].begin - all.calls[3].begin > 100);
-        assert_eq!([all.requests[1].end, all.requests[0].end % BETWEEN], [OPEN, 10]);
+        assert_eq!([all.requests[1].end, all.requests[0].end % SHIFT_UNIT], [OPEN, 10]);
         let [first, third] = [0, 2].map(|call| Some(MadeCallId::from_index(call)));
         assert_eq!(all.call_before, [None, first, None, third, None]);
         let unknown = [UNKNOWN_THREAD; 2];

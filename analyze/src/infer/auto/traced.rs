@@ -49,13 +49,13 @@ impl Service {
             let of_trace = received.get(&id).into_iter().flatten();
             let of_trace: Vec<&(RequestId, Option<u64>)> =
                 of_trace.filter(|(request, _)| possible(*request)).collect();
-            let is_passed_on =
+            let is_forwarded =
                 |(_, other): &&(RequestId, Option<u64>)| span.is_some() && *other == span;
-            let passed_on = of_trace.iter().copied().filter(is_passed_on);
-            let passed_on: Vec<RequestId> = passed_on.map(|(request, _)| *request).collect();
-            let among = match passed_on.is_empty() {
+            let forwarded = of_trace.iter().copied().filter(is_forwarded);
+            let forwarded: Vec<RequestId> = forwarded.map(|(request, _)| *request).collect();
+            let among = match forwarded.is_empty() {
                 true => of_trace.iter().map(|(request, _)| *request).collect(),
-                false => passed_on,
+                false => forwarded,
             };
             let among: Vec<WorkItem> =
                 among.iter().map(|request| self.request_calls[request.index()]).collect();
@@ -69,9 +69,8 @@ impl Service {
         }
     }
 
-    /// Records the trace of each request and each call. If no call belongs to one, nothing is
-    /// recorded.
-    pub(super) fn note_traces(&mut self, trace: &MessageTrace, calls: &Calls) {
+    /// Records the trace id of each request and each call. If no call has one, nothing is recorded.
+    pub(super) fn record_traces(&mut self, trace: &MessageTrace, calls: &Calls) {
         if !trace.has_operations() {
             return;
         }
@@ -119,7 +118,7 @@ pub(super) fn restrict_to_traces(service: &Service, shares: &mut [Vec<(Option<Re
                 shares
                     .retain(|(request, _)| request.is_some_and(|request| among.contains(&request)));
                 if shares.is_empty() {
-                    // As good as any: all belong to one trace.
+                    // Any of these is as good: all belong to the trace of the call.
                     shares.push((Some(last), 1.0));
                 }
             }

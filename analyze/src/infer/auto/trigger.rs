@@ -4,20 +4,20 @@
 
 use super::service::{MadeCallId, NodeSpan, RequestId, Service};
 
-/// An event of a request that another event of it can follow.
+/// An event of a request after which the request may make a call or be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Trigger {
     /// The last event of the request, of any kind.
     Last,
     /// The request was received.
     Receipt,
-    /// The last response was received or, before there was one, the request.
+    /// The last response was received or, if there was none yet, the request.
     LastEnd,
-    /// The response was sent: its last byte or, before that, its first.
+    /// The response was sent: its last byte or, as long as that was not sent, its first.
     Answer,
-    /// The last call of that kind was made.
+    /// The last call of this kind was made.
     Start(u32),
-    /// The last response of that kind was received.
+    /// The last response to a call of this kind was received.
     End(u32),
 }
 
@@ -61,8 +61,8 @@ impl Trigger {
     }
 }
 
-/// The last event of those calls before `time`: the call, and whether it was its response. `None`:
-/// there was none.
+/// The last event of the calls `made` until `time`: the call, and whether the event is its response
+/// instead of its beginning. `None` without calls.
 pub(super) fn last_event(
     service: &Service,
     made: &[MadeCallId],
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_hand() {
+    fn triggers_match_handwritten_times() {
         let span = |begin, end, kind| NodeSpan { begin, end, kind };
         let service = Service {
             requests: vec![span(0, 100, 9)],

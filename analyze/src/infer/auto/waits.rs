@@ -10,12 +10,12 @@ use super::service::{OPEN, RequestId, Service};
 /// Share of the waiting time of answered requests that comes after their last call, from 0 to 1;
 /// the rest comes before their first. A request without calls waits for its response all the time.
 /// 0 if the ends of some kinds of requests are estimated, since their waiting times are not known.
-pub(super) fn after_last_call(service: &Service, owner: &[Option<RequestId>]) -> f64 {
+pub(super) fn after_last_call(service: &Service, request_of_call: &[Option<RequestId>]) -> f64 {
     if service.has_unanswered_kinds {
         return 0.0;
     }
     let (mut before, mut after) = (0.5, 0.5);
-    for (request, made) in service.requests.iter().zip(calls_by_request(service, owner)) {
+    for (request, made) in service.requests.iter().zip(calls_by_request(service, request_of_call)) {
         let calls = || made.iter().map(|call| service.calls[call.index()]);
         let returned = |end: i64| end != OPEN && end <= request.end;
         if request.end == OPEN || !calls().all(|call| returned(call.end)) {

@@ -1,10 +1,10 @@
-//! Rare words that a call shares with requests that were open when it was made: with the request
-//! itself, or with its response. A word that one open request has decides the call; one that
-//! several have is weighed with the result of the other evidence. A call that is nearly certain by
-//! its word is given to the search, which attributes the others to what is left. How reliable words
-//! are is learned for each kind of call ([`crate::infer::words`]): a match with a request that is
-//! open at the call is compared with matches with those that are open at another call, after these
-//! have ended.
+//! Rare words that a call shares with requests that were open when it was made: with the message of
+//! the request, or with its response. A word that a single open request has decides the call; a
+//! word that several open requests have is weighed with the result of the other evidence. A call
+//! that is nearly certain by its word is fixed before the search, which attributes the other calls.
+//! How reliable words are is learned for each kind of call ([`crate::infer::words`]): matches with
+//! requests that are open at the call are compared with matches by chance, with requests that are
+//! open at a later call, after all of the former have ended.
 
 use std::sync::Arc;
 
@@ -32,20 +32,24 @@ struct RequestWords<'a> {
     counts: FxHashMap<WordHash, u32>,
     /// The times at which requests were closed, in order.
     closed: Vec<i64>,
-    /// For each request the latest time at which one of those until it was closed.
+    /// For each request the latest time at which it or an earlier request was closed.
     closed_until: Vec<i64>,
 }
 
-/// The matches of one call with open requests: the requests of each level, and whether there are
-/// any at another time.
+/// The matches of the words of one call with the words of requests, by the rarity of the word.
 #[derive(Default)]
 struct CallMatches {
+    /// Number of requests that are open at the call.
     open: u32,
+    /// The open requests that share a word with the call.
     requests: [Vec<RequestId>; RARITY_LEVELS],
+    /// Whether any request that is open at another time, and so not the cause, shares a word with
+    /// the call.
     by_chance: [bool; RARITY_LEVELS],
 }
 
 impl CallMatches {
+    /// Whether there are matches of one level of rarity.
     fn case(&self, level: usize) -> MatchCase {
         MatchCase {
             is_matched: !self.requests[level].is_empty(),
@@ -55,8 +59,8 @@ impl CallMatches {
 }
 
 impl Service {
-    /// Finds the requests that share rare words with calls. Calls in `recorded` have a request
-    /// according to records and are left alone.
+    /// Finds the requests that share rare words with calls. Calls in `recorded`, whose requests
+    /// recorded hand-offs show, are left out.
     pub(super) fn find_by_words(
         &mut self,
         trace: &MessageTrace,
@@ -188,9 +192,9 @@ impl<'a> RequestWords<'a> {
             let level = RarityLevel::of_count(self.counts.get(word).copied().unwrap_or(0));
             for (time, levels) in [(time, &mut levels), (elsewhere, &mut others)] {
                 for request in self.open_requests(requests, time) {
-                    let is_other = self.service.is_itself(request, call)
+                    let is_excluded = self.service.is_itself(request, call)
                         || self.service.are_of_two_traces(request, call);
-                    if !is_other {
+                    if !is_excluded {
                         // The rarest word of each pair counts.
                         let known = levels.entry(request).or_insert(level);
                         *known = level.min(*known);
@@ -206,7 +210,7 @@ impl<'a> RequestWords<'a> {
         found
     }
 
-    /// The requests that are open at `time`, of `requests`, which are in the order of time.
+    /// The requests among `requests`, which are in the order of time, that are open at `time`.
     fn open_requests(&self, requests: &[RequestId], time: i64) -> impl Iterator<Item = RequestId> {
         let service = self.service;
         let end = requests.partition_point(|of| service.requests[of.index()].begin <= time);
@@ -220,8 +224,9 @@ impl<'a> RequestWords<'a> {
         (begun - self.closed.partition_point(|closed| *closed < time).min(begun)) as u32
     }
 
-    /// The time of a call at which other requests are open than at `time`: of the first one after
-    /// all of these have ended or, if there is none, of the call half of all calls away.
+    /// The time of another call at which other requests are open than at `time`: of the first call
+    /// after all requests that are open at `time` have ended or, if there is none, of the call that
+    /// is half of all calls away from `call`.
     fn time_of_others(&self, call: MadeCallId, time: i64) -> i64 {
         let Service { requests, calls, .. } = self.service;
         let begun = requests.partition_point(|request| request.begin <= time);
@@ -232,7 +237,7 @@ impl<'a> RequestWords<'a> {
     }
 }
 
-/// The words of a request, and of its response.
+/// The words of a request or delivery and of its response, as the service received and sent them.
 fn words_of_request(trace: &MessageTrace, calls: &Calls, item: WorkItem) -> Vec<WordHash> {
     let (request, response) = (calls.request(item.call()), calls.response(item.call()));
     if item.is_delivery() {
@@ -245,7 +250,7 @@ fn words_of_request(trace: &MessageTrace, calls: &Calls, item: WorkItem) -> Vec<
     )
 }
 
-/// The words of a call, and of its response.
+/// The words of a call and of its response, as the service sent and received them.
 fn words_of_call(trace: &MessageTrace, calls: &Calls, call: CallId) -> Vec<WordHash> {
     let (request, response) = (calls.request(call), calls.response(call));
     merged(
@@ -254,7 +259,7 @@ fn words_of_call(trace: &MessageTrace, calls: &Calls, call: CallId) -> Vec<WordH
     )
 }
 
-/// All different words.
+/// The words of both messages, each once.
 fn merged(one: Option<&[WordHash]>, other: Option<&[WordHash]>) -> Vec<WordHash> {
     let mut words: Vec<WordHash> = [one, other].into_iter().flatten().flatten().copied().collect();
     words.sort_unstable();

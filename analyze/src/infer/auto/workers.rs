@@ -1,5 +1,5 @@
 //! Worker pools: threads that receive no requests and do the work of the threads that do, one item
-//! after the other. All calls that a worker makes between two changes of work, a run, are for one
+//! after the other. The calls that a worker makes for one item are a run: all of them are for one
 //! request.
 //!
 //! - A worker that answers itself ([`own_answers`]) shows its request by the response. That is
@@ -45,8 +45,8 @@ use run::AttributedCall;
 
 impl Service {
     /// Finds the requests of calls that workers make. `hand_offs` are the hand-offs between the
-    /// threads of this service by the time of the signals; empty if none were recorded. Returns the
-    /// calls, as calls of the trace, with work that was handed off according to records.
+    /// threads of this service, in the order of the signals; empty if none were recorded. Returns
+    /// the calls, as calls of the trace, for which recorded hand-offs show the request.
     pub(super) fn find_workers(&mut self, hand_offs: &[ServiceHandoff]) -> FxHashSet<CallId> {
         let has_jobs = self.request_calls.iter().any(|item| item.is_delivery());
         let has_few = self.requests.len() < MIN_REQUESTS || self.call_threads.is_empty();
@@ -85,8 +85,9 @@ impl Service {
         recorded
     }
 
-    /// The requests of calls of workers with work that others answer. The requests `given` were
-    /// handed over according to records.
+    /// The requests of calls of workers whose requests are answered by other threads. The requests
+    /// `given` were handed over according to recorded hand-offs. `None` if there are no such
+    /// workers.
     fn queued_calls(
         &self,
         hand_offs: &[ServiceHandoff],

@@ -17,7 +17,7 @@ use crate::naming::Namer;
 use crate::options::Options;
 use crate::tuning::convolution::NEAR_DIVISOR;
 
-/// Delays by edge. Below each root the graph is a tree.
+/// A graph of nodes with the delays of each edge. Below each root it is a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DelayGraph {
     /// The names of the vertices' nodes; a node may occur several times in a path.
@@ -91,11 +91,11 @@ impl DelayGraph {
         options: &Options,
         progress: &dyn Progress,
     ) -> Result<DelayGraph, PathError> {
-        let whole = TraceOverview::read(data, options.resources.thread_count(), false)?;
-        let mut namer = Namer::new(&whole.outline, options);
+        let overview = TraceOverview::read(data, options.resources.thread_count(), false)?;
+        let mut namer = Namer::new(&overview.outline, options);
         let mut reader = MessageReader::open_with_nodes(
             data.messages_path(),
-            whole.outline.nodes.clone(),
+            overview.outline.trace().nodes.clone(),
             false,
         )?;
         let mut left = reader.row_count();
@@ -129,22 +129,24 @@ impl DelayGraph {
 #[derive(Default)]
 struct BatchedDelayGraph {
     graph: DelayGraph,
+    /// The root vertex of each node.
     roots: FxHashMap<String, usize>,
+    /// The edge from a vertex to a node.
     edges: FxHashMap<(usize, String), usize>,
 }
 
 impl BatchedDelayGraph {
-    /// Adds the graph of the next batch. Its delays have a precision of `known_to` nanoseconds.
-    fn add_batch(&mut self, stretch: &DelayGraph, known_to: i64) {
-        let mut is_root = vec![true; stretch.nodes.len()];
-        stretch.edges.iter().for_each(|edge| is_root[edge.to] = false);
-        let mut places = vec![0; stretch.nodes.len()];
-        for (place, node) in stretch.nodes.iter().enumerate().filter(|(place, _)| is_root[*place]) {
+    /// Adds the graph of the next batch. Its delays have this `precision` in nanoseconds.
+    fn add_batch(&mut self, batch: &DelayGraph, precision: i64) {
+        let mut is_root = vec![true; batch.nodes.len()];
+        batch.edges.iter().for_each(|edge| is_root[edge.to] = false);
+        let mut places = vec![0; batch.nodes.len()];
+        for (place, node) in batch.nodes.iter().enumerate().filter(|(place, _)| is_root[*place]) {
             places[place] =
                 *self.roots.entry(node.clone()).or_insert_with(|| self.graph.add_node(node));
         }
-        for edge in &stretch.edges {
-            let (from, node) = (places[edge.from], &stretch.nodes[edge.to]);
+        for edge in &batch.edges {
+            let (from, node) = (places[edge.from], &batch.nodes[edge.to]);
             let place = *self.edges.entry((from, node.clone())).or_insert_with(|| {
                 let to = self.graph.add_node(node);
                 self.graph.edges.push(DelayEdge { from, to, delays: Vec::new() });
@@ -152,15 +154,15 @@ impl BatchedDelayGraph {
             });
             let known = &mut self.graph.edges[place];
             places[edge.to] = known.to;
-            known.merge_delays(&edge.delays, known_to);
+            known.merge_delays(&edge.delays, precision);
         }
     }
 }
 
 impl DelayEdge {
-    /// Merges the delays of the same edge in another batch: each into the nearest one, if that is
-    /// near enough.
-    fn merge_delays(&mut self, delays: &[(Option<i64>, usize)], known_to: i64) {
+    /// Merges the delays of the same edge in another batch: each into the nearest known delay if
+    /// the two differ by at most `precision` nanoseconds or a fraction of the delay.
+    fn merge_delays(&mut self, delays: &[(Option<i64>, usize)], precision: i64) {
         let before = self.delays.len();
         for (delay, messages) in delays {
             let distance = |known: &Option<i64>| match (known, delay) {
@@ -168,7 +170,7 @@ impl DelayEdge {
                 (Some(known), Some(delay)) => {
                     let distance = known.saturating_sub(*delay).saturating_abs();
                     Some(distance)
-                        .filter(|distance| *distance <= known_to.max(known / NEAR_DIVISOR))
+                        .filter(|distance| *distance <= precision.max(known / NEAR_DIVISOR))
                 }
                 _ => None,
             };

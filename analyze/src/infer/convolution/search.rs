@@ -33,6 +33,8 @@ pub(super) struct PathSearch<'a> {
     progress: &'a dyn Progress,
     quanta: TimeQuanta,
     correlator: Correlator,
+    /// The spectrum of the sent messages of each group, once it is computed; empty if all of them
+    /// together would take too much memory.
     spectra: Vec<OnceLock<Spectrum>>,
     /// The longest delay, in quanta.
     longest: usize,
@@ -75,7 +77,7 @@ impl<'a> PathSearch<'a> {
         }
     }
 
-    /// Finds the paths from all roots.
+    /// Finds the paths from all roots. Also returns the quanta of their delays.
     pub(super) fn find_all_paths(mut self) -> (PathGraph, TimeQuanta) {
         let least = self.options.convolution.least_messages.max(1);
         let sites = self.sites;
@@ -89,9 +91,9 @@ impl<'a> PathSearch<'a> {
             let sent = sent.filter(|(_, messages)| messages.len() >= least).collect();
             self.find_paths_from_root(site, sent);
         }
-        let mut begun = vec![false; sites.len()];
-        while let Some(site) = self.next_root(&begun) {
-            begun[site as usize] = true;
+        let mut is_root = vec![false; sites.len()];
+        while let Some(site) = self.next_root(&is_root) {
+            is_root[site as usize] = true;
             let unreached = |group: &u32| {
                 let sent = sites.groups[*group as usize].sent.iter().copied();
                 (
@@ -107,9 +109,9 @@ impl<'a> PathSearch<'a> {
         (self.graph, self.quanta)
     }
 
-    /// Among the sites that have not `begun`, the one that sends most messages on no path in
+    /// Among the sites that were no root so far, the one that sends most messages on no path in
     /// comparison with those that it receives; `None` if all send fewer than an edge must have.
-    fn next_root(&self, begun: &[bool]) -> Option<u32> {
+    fn next_root(&self, is_root: &[bool]) -> Option<u32> {
         let mut balance = vec![(0_i64, 0_usize); self.sites.len()];
         for group in &self.sites.groups {
             let unreached = |event: &&SiteEvent| !self.reached[event.message.index()];
@@ -121,7 +123,7 @@ impl<'a> PathSearch<'a> {
             }
         }
         let least = self.options.convolution.least_messages.max(1);
-        let sites = (0..self.sites.len() as u32).filter(|site| !begun[*site as usize]);
+        let sites = (0..self.sites.len() as u32).filter(|site| !is_root[*site as usize]);
         sites
             .filter(|site| balance[*site as usize].1 >= least)
             .max_by_key(|site| (balance[*site as usize].0, std::cmp::Reverse(*site)))
@@ -147,9 +149,10 @@ impl<'a> PathSearch<'a> {
         }
     }
 
-    /// ProcessNode (lines 9 to 17): the messages caused by the messages of `edge` where these
-    /// arrived, from the shortest delay up, so that longer routes are known before the accidentally
-    /// short ones that they produce.
+    /// ProcessNode (lines 9 to 17): adds edges for the messages that the messages of `edge` caused
+    /// where they arrived, from the shortest delay up, so that longer routes are known before the
+    /// accidentally short ones that they produce. An edge has at least `least` messages; `depth` is
+    /// the number of edges from the root to `edge`.
     fn process_node(&mut self, edge: usize, depth: usize, least: usize) {
         let GraphEdge { to: vertex, group, .. } = self.graph.edges()[edge];
         let Some(site) = self.sites.groups[group as usize].to else { return };
@@ -174,9 +177,9 @@ impl<'a> PathSearch<'a> {
         }
     }
 
-    /// FindCausedMessages (lines 17 to 28): among all messages that `site` sends, those with a
-    /// common delay after messages were `received` there, by that delay. Messages to different
-    /// nodes are correlated separately (docs/decisions/0403).
+    /// FindCausedMessages (lines 17 to 28): returns the sets of messages that `site` sent a common
+    /// delay after the `received` ones, each with at least `least` messages, by their delays.
+    /// Messages to different nodes are correlated separately (docs/decisions/0403).
     fn find_caused_messages(
         &self,
         received: &[SiteEvent],

@@ -1,7 +1,7 @@
-//! Selection of messages (Project 5, Figure 6, lines 22 and 23): the messages of Z that were sent
-//! d, plus or minus v, after a message of V was received. Times are compared in quanta, as in the
-//! correlation that found d. A message that was sent before the other was received is never
-//! selected, even if both are in one quantum.
+//! Selection of messages (Project 5, Figure 6, lines 22 and 23): of the messages Z that a node sent
+//! those that followed d, plus or minus v, after it received a message of V. Times are compared in
+//! quanta, as in the correlation that found d. A message that was sent before the other was
+//! received is never selected, even if both are in one quantum.
 
 use super::indicator::TimeQuanta;
 use super::sites::SiteEvent;

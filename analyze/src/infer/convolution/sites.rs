@@ -34,7 +34,7 @@ pub(super) struct MessageGroup {
     pub(super) hop: u32,
     /// Whether clients sent the messages, so that these begin paths.
     pub(super) begins: bool,
-    /// Sendings of the messages, by place and time.
+    /// Sendings of the messages, in the order of processes and times.
     pub(super) sent: Vec<SiteEvent>,
 }
 
@@ -113,7 +113,7 @@ impl SiteMessages {
         &self.of_site[site as usize]
     }
 
-    /// Messages that arrived at `site`, by place and time.
+    /// Messages that arrived at `site`, in the order of processes and times.
     pub(super) fn received_by(&self, site: u32) -> Vec<SiteEvent> {
         let arrivals = self.received.iter().flatten().filter(|(at, _)| *at == site);
         let mut arrivals: Vec<SiteEvent> = arrivals.map(|(_, event)| *event).collect();
@@ -121,7 +121,7 @@ impl SiteMessages {
         arrivals
     }
 
-    /// The arrivals of `messages` at `site`, by place and time.
+    /// The arrivals of `messages` at `site`, in the order of processes and times.
     pub(super) fn arrivals_at(&self, messages: &[SiteEvent], site: u32) -> Vec<SiteEvent> {
         let at =
             |event: &SiteEvent| self.received[event.message.index()].filter(|(at, _)| *at == site);

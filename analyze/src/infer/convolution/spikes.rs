@@ -48,9 +48,9 @@ pub(super) fn find_spikes(c: &Correlation, longest: usize, n: f64, s: f64) -> Ve
             shift += 1;
         }
         let Some(delay) = best else { continue };
-        let floor = found.last().map_or(0, |spike: &Spike| spike.extent.1 + 1);
+        let lowest = found.last().map_or(0, |spike: &Spike| spike.extent.1 + 1);
         let (mut first, mut last) = (first, shift - 1);
-        while first > floor && value(first - 1) > reach {
+        while first > lowest && value(first - 1) > reach {
             first -= 1;
         }
         while last < longest && value(last + 1) > reach && value(last + 1) < low {

@@ -13,7 +13,9 @@ use super::sites::SiteEvent;
 
 /// Marks of messages, to count those that two sets have in common.
 pub(super) struct MessageMarks {
+    /// The last mark of each message.
     marked: Vec<u32>,
+    /// The current mark. To increase it clears the marks of all messages.
     mark: u32,
 }
 
@@ -65,9 +67,10 @@ pub(super) fn is_cycle(
 }
 
 /// Returns whether most of `caused`, which were sent after `delays` nanoseconds, are reached from
-/// `vertex` on longer routes that the graph already has: B -> C follows A -> B, and C -> B and B ->
-/// D follow that. There is a delay from A -> B to B -> D only because of those in between. Only as
-/// many messages count as have that delay not by chance.
+/// `vertex` on longer routes that the graph already has. If A -> B is followed by B -> C, C -> B
+/// and B -> D, the delay from A -> B to B -> D is only the sum of the delays in between. Of the
+/// caused messages only as many count as are in excess of chance. `step` is the length of a
+/// quantum in nanoseconds.
 pub(super) fn is_short(
     graph: &PathGraph,
     vertex: usize,

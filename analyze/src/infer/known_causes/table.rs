@@ -1,4 +1,4 @@
-//! `causes.parquet`.
+//! Writer and reader of `causes.parquet`; [`super`] describes its columns.
 
 use std::sync::Arc;
 

@@ -18,22 +18,25 @@ use super::places::{DepartureChunk, EarlierArrivals};
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// A probability of 1 in the integers in which weights are summed: sums of integers do not depend
-/// on their order.
-const ONE: f64 = (1_u64 << 32) as f64;
+/// The integer that stands for a weight of 1. Weights are summed as integers, since the sums then
+/// do not depend on their order.
+const UNIT_WEIGHT: f64 = (1_u64 << 32) as f64;
 
 /// The sums of the smallest delays by labels, from which the averages are made.
 #[derive(Debug)]
 pub(super) struct DelaySums {
+    /// By labels: the sum of the delays in nanoseconds times their weights, and the sum of the
+    /// weights.
     sums: Vec<(i128, u64)>,
 }
 
-/// Weights of an iteration.
+/// How an iteration weighs the delays before a departure.
 #[derive(Clone, Copy)]
 pub(super) enum IterationWeights<'delays> {
-    /// The first iteration: the smallest delays.
+    /// The first iteration: only the smallest delay counts.
     First,
-    /// Any later iteration: the delays of the links that follow from these average delays.
+    /// Any later iteration: each delay counts with the probability of its link, which follows from
+    /// these average delays of the previous iteration.
     After(&'delays DelaySums),
 }
 
@@ -53,12 +56,12 @@ impl DelaySums {
         chunk: &DepartureChunk<'_>,
         naming: &Naming,
         options: &Options,
-        round: IterationWeights<'_>,
+        weights: IterationWeights<'_>,
     ) {
         let mut parents = Vec::new();
         for (departure, before) in chunk.departures_with_arrivals() {
             let hop = naming.hop(departure.message);
-            match round {
+            match weights {
                 IterationWeights::First => {
                     if let Some(delay) = smallest_delay(&before, options.window) {
                         self.add_delay(hop, delay, 1.0);
@@ -85,7 +88,7 @@ impl DelaySums {
     }
 
     fn add_delay(&mut self, hop: u32, delay: i64, weight: f64) {
-        let weight = (weight * ONE) as u64;
+        let weight = (weight * UNIT_WEIGHT) as u64;
         let (sum, total) = &mut self.sums[hop as usize];
         *sum = sum.saturating_add(i128::from(delay).saturating_mul(i128::from(weight)));
         *total = total.saturating_add(weight);

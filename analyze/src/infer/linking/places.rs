@@ -22,8 +22,10 @@ pub(super) struct PlaceEvent {
 /// The events of a whole trace by place, those of each place by time.
 pub(super) struct PlaceEvents {
     arrivals: Vec<PlaceEvent>,
+    /// Index of the first arrival at each place, and the end of the last.
     arrivals_of: Vec<usize>,
     departures: Vec<PlaceEvent>,
+    /// Index of the first departure from each place, and the end of the last.
     departures_of: Vec<usize>,
 }
 
@@ -40,7 +42,8 @@ pub(super) struct EarlierArrivals<'places> {
     departure: PlaceEvent,
 }
 
-/// No place: the message causes nothing, or has no cause.
+/// Stored as the place of a message that arrives nowhere, and so causes nothing, or that departs
+/// from nowhere, and so has no cause.
 const NOWHERE: u32 = u32::MAX;
 
 impl PlaceEvents {
@@ -70,7 +73,7 @@ impl PlaceEvents {
         self.departures.len()
     }
 
-    /// The departures of that range, place by place.
+    /// The departures with indices in `range`, as one chunk for each place.
     pub(super) fn chunks(&self, range: Range<usize>) -> impl Iterator<Item = DepartureChunk<'_>> {
         let first =
             self.departures_of.partition_point(|bound| *bound <= range.start).saturating_sub(1);
@@ -139,7 +142,7 @@ impl<'events> EarlierArrivals<'events> {
 }
 
 /// Sorts events, given as place and time of each message, by place and then time, equal times by
-/// message.
+/// message. Also returns the index of the first event of each place, and the end of the last.
 fn group_by_place(events: &[(u32, i64)], places: usize) -> (Vec<PlaceEvent>, Vec<usize>) {
     let mut bounds = vec![0; places + 1];
     for (place, _) in events.iter().filter(|(place, _)| *place != NOWHERE) {

@@ -8,11 +8,11 @@ use super::penalties::{AssignedChildren, NestingPenalties};
 use super::scoreboard::{self, DelayScores};
 use crate::infer::call_links::{MadeCallId, RequestId};
 
-/// The parent of `child` among `parents`, which are sorted with the earliest first; `None` if it
-/// has no parent.
+/// Chooses the parent of `child` among `parents`, the earliest first, and adds the child to those
+/// that this parent was `assigned`. Returns `None` if no parent has a score.
 pub(super) fn choose_parent(
     node: &NodeCallPairs,
-    given: &mut AssignedChildren,
+    assigned: &mut AssignedChildren,
     child: MadeCallId,
     parents: &[RequestId],
     scores: &DelayScores,
@@ -32,7 +32,7 @@ pub(super) fn choose_parent(
             let raw = f64::from(histogram.get(bin).copied().unwrap_or(0.0));
             // A penalty can only lower the score.
             if raw > best_score {
-                let score = raw * penalties.penalty_factor(node, given, *parent, child);
+                let score = raw * penalties.penalty_factor(node, assigned, *parent, child);
                 if score > best_score {
                     (best, best_score) = (Some(*parent), score);
                 }
@@ -40,7 +40,7 @@ pub(super) fn choose_parent(
         }
     }
     if let Some(parent) = best {
-        given.assign_child(node, parent, child);
+        assigned.assign_child(node, parent, child);
     }
     best
 }

@@ -16,7 +16,7 @@ pub(super) struct OpenCalls {
     next: usize,
     /// Open parents, by the time of the call.
     open: Vec<RequestId>,
-    /// Lower bound of the first end of an open parent.
+    /// No open parent ends before this time, in nanoseconds.
     first_end: i64,
     /// The possible parents of the current child.
     possible: Vec<RequestId>,

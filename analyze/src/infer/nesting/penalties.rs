@@ -1,6 +1,7 @@
 //! The three penalties of Project 5 section 5.1.1.3: factors of a possible parent's score for the
-//! children that it was already assigned. They are c to the power of -x for children that overlap
-//! in time with the current child, -y for children of the same destination, -z for all.
+//! children that it was already assigned. Each is a number of children c to a negative power: -x
+//! for the children that overlap in time with the current child, -y for those of the same
+//! destination, -z for all.
 //!
 //! The paper does not define c if the parent has no child of the kind: taken literally, a score
 //! would become infinite without a child and stay unchanged with one child. Here the current child
@@ -11,22 +12,28 @@ use super::call_pairs::NodeCallPairs;
 use crate::infer::call_links::{MadeCallId, RequestId};
 use crate::tuning::nesting::MAX_CHILDREN;
 
-/// The factors for each number of children.
+/// The factors of the three penalties, each by the number of children.
 #[derive(Debug)]
 pub(super) struct NestingPenalties {
+    /// For children that overlap in time with the current child.
     overlapping: Vec<f64>,
+    /// For children of the same destination.
     same: Vec<f64>,
+    /// For all children.
     generic: Vec<f64>,
     /// Whether the number of children of the same destination matters.
     by_destination: bool,
 }
 
-/// The children that the parents of a node were assigned so far: for each parent the last one, and
-/// for each child the one before it. The last one has the latest return.
+/// The children that the parents of a node were assigned so far, as a linked list for each parent.
+/// The last child has the latest return.
 #[derive(Debug, Default)]
 pub(super) struct AssignedChildren {
+    /// By parent: the last child.
     last: Vec<Option<MadeCallId>>,
-    before: Vec<Option<MadeCallId>>,
+    /// By child: the child that its parent was assigned before it.
+    previous: Vec<Option<MadeCallId>>,
+    /// By parent: the number of children.
     count: Vec<u32>,
 }
 
@@ -48,25 +55,25 @@ impl NestingPenalties {
     pub(super) fn penalty_factor(
         &self,
         node: &NodeCallPairs,
-        given: &AssignedChildren,
+        assigned: &AssignedChildren,
         parent: RequestId,
         child: MadeCallId,
     ) -> f64 {
-        let Some(last) = given.last.get(parent.index()).copied().flatten() else { return 1.0 };
+        let Some(last) = assigned.last.get(parent.index()).copied().flatten() else { return 1.0 };
         let of = node.children[child.index()];
         let earlier = || {
-            let next = |given_child: &MadeCallId| given.before[given_child.index()];
+            let next = |other: &MadeCallId| assigned.previous[other.index()];
             std::iter::successors(Some(last), next).take(MAX_CHILDREN)
         };
-        // All of them return before this one does, the last one last; overlapping ones return after
-        // this one was made.
+        // All earlier children return before this one does, the last one last; overlapping children
+        // return after this one was made.
         let overlapping =
             earlier().take_while(|other| node.children[other.index()].end > of.begin).count();
         let same = match self.by_destination {
             true => earlier().filter(|other| node.children[other.index()].kind == of.kind).count(),
             false => 0,
         };
-        let any = (given.count[parent.index()] as usize).min(MAX_CHILDREN);
+        let any = (assigned.count[parent.index()] as usize).min(MAX_CHILDREN);
         self.overlapping[overlapping] * self.same[same] * self.generic[any]
     }
 }
@@ -82,10 +89,10 @@ impl AssignedChildren {
         if self.last.is_empty() {
             self.last = vec![None; node.parents.len()];
             self.count = vec![0; node.parents.len()];
-            self.before = vec![None; node.children.len()];
+            self.previous = vec![None; node.children.len()];
         }
         let last = &mut self.last[parent.index()];
-        self.before[child.index()] = *last;
+        self.previous[child.index()] = *last;
         *last = Some(child);
         self.count[parent.index()] += 1;
     }
@@ -102,18 +109,18 @@ mod tests {
             &[(0, 100, 1), (0, 100, 1)],
             &[(10, 20, 2), (12, 30, 2), (14, 40, 3), (begin, 50, 2)],
         );
-        let mut given = AssignedChildren::default();
+        let mut assigned = AssignedChildren::default();
         let child = node.children.iter().position(|child| child.end == 50).unwrap();
         let child = MadeCallId::from_index(child);
         let [parent, other_parent] = [0, 1].map(RequestId::from_index);
         for other in MadeCallId::ids().take(4).filter(|other| *other != child) {
-            given.assign_child(&node, parent, other);
+            assigned.assign_child(&node, parent, other);
         }
         assert_eq!(
-            NestingPenalties::new(exponents).penalty_factor(&node, &given, other_parent, child),
+            NestingPenalties::new(exponents).penalty_factor(&node, &assigned, other_parent, child),
             1.0
         );
-        NestingPenalties::new(exponents).penalty_factor(&node, &given, parent, child)
+        NestingPenalties::new(exponents).penalty_factor(&node, &assigned, parent, child)
     }
 
     #[test]

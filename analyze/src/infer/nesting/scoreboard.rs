@@ -14,9 +14,9 @@ use super::call_pairs::NodeCallPairs;
 use crate::infer::call_links::{MadeCallId, RequestId};
 use crate::tuning::nesting::{BIN_GROWTH, FIRST_BIN};
 
-/// Weight of a child. It is divisible by every number of parents up to 16, so that sums are exact
-/// in the common cases, and independent of their order.
-const WHOLE: u64 = 720_720;
+/// Total weight of a child, which its possible parents share. It is divisible by every number of
+/// parents up to 16, so that sums are exact in the common cases, and independent of their order.
+const CHILD_WEIGHT: u64 = 720_720;
 
 /// The labels of a call A -> B and of a call B -> C.
 pub(super) type LabelPair = (u32, u32);
@@ -63,7 +63,7 @@ impl Scoreboard {
         skew_window: i64,
     ) {
         let kind = node.children[child.index()].kind;
-        let weight = WHOLE.checked_div(parents.len() as u64).unwrap_or(0).max(1);
+        let weight = CHILD_WEIGHT.checked_div(parents.len() as u64).unwrap_or(0).max(1);
         // Parents of one kind are mostly adjacent.
         for parents in
             parents.chunk_by(|a, b| node.parents[a.index()].kind == node.parents[b.index()].kind)
@@ -92,8 +92,8 @@ impl Scoreboard {
         }
     }
 
-    /// Scores of delays: the histograms, each convolved with a normal curve of that standard
-    /// deviation in bins.
+    /// Scores of delays: the histograms, each convolved with a normal curve whose standard
+    /// deviation is `smoothing`, in bins.
     pub(super) fn smoothed_scores(&self, smoothing: f64) -> DelayScores {
         let curve = normal_curve(smoothing);
         let histograms =
@@ -103,13 +103,14 @@ impl Scoreboard {
 }
 
 impl DelayScores {
-    /// The value of every bin for calls of that pair of labels.
+    /// The value of every bin for calls with this pair of labels.
     pub(super) fn scores_of_pair(&self, pair: LabelPair) -> &[f32] {
         self.histograms.get(&pair).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The normal curve of that standard deviation, to three deviations on either side; it sums to 1.
+/// The normal curve of this standard deviation in bins, to three deviations on either side; it sums
+/// to 1.
 fn normal_curve(deviation: f64) -> Vec<f64> {
     let half = if deviation > 0.0 { (3.0 * deviation).ceil().min(1000.0) as i32 } else { 0 };
     let value =
@@ -130,7 +131,7 @@ fn smooth_histogram(counts: &[u64], curve: &[f64]) -> Vec<f32> {
             }
         }
     }
-    smooth.into_iter().map(|value| (value / WHOLE as f64) as f32).collect()
+    smooth.into_iter().map(|value| (value / CHILD_WEIGHT as f64) as f32).collect()
 }
 
 #[cfg(test)]
@@ -205,13 +206,13 @@ mod tests {
         // exp(-1/2) of the middle at one deviation.
         assert!((curve[4] / curve[3] - 0.606_531).abs() < 1e-6);
         let mut counts = vec![0; 9];
-        counts[4] = 3 * WHOLE;
+        counts[4] = 3 * CHILD_WEIGHT;
         let smooth = smooth_histogram(&counts, &curve);
         assert!((f64::from(smooth[4]) - 3.0 * curve[3]).abs() < 1e-6);
         assert!((f64::from(smooth[6]) - 3.0 * curve[5]).abs() < 1e-6);
         assert_eq!(smooth[0], 0.0);
         assert_eq!(smooth_histogram(&counts, &normal_curve(0.0))[3..6], [0.0, 3.0, 0.0]);
-        counts[8] = WHOLE;
+        counts[8] = CHILD_WEIGHT;
         assert!(smooth_histogram(&counts, &curve)[8] < 0.5);
     }
 }

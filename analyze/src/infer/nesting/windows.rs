@@ -20,6 +20,7 @@ use out_of_core::workers;
 /// Progress of a step of the algorithm with the calls of a node, in the order of their returns.
 #[derive(Debug, Default)]
 pub(super) struct NodeSweep {
+    /// Index of the next call in the returns of the node.
     next: usize,
     open: OpenCalls,
     assigned: AssignedChildren,
@@ -69,8 +70,9 @@ impl NodeSweep {
         node.returns.get(self.next).map(|child| node.children[child.index()].end)
     }
 
-    /// Calls `each` for each call that returns in the time slice `slice`, with the call, its
-    /// possible parents, and the children assigned to parents of the node so far.
+    /// Calls `each` for each call that returns in the time slice `slice` or was left out before,
+    /// with the call, its possible parents, and the children assigned to parents of the node so
+    /// far. Returns the number of these calls.
     fn sweep_slice(
         &mut self,
         node: &NodeCallPairs,
@@ -114,25 +116,30 @@ pub(super) fn choose_parents(
             }
             boards.push((next, score_slice(&mut nodes, next, slices, skew_window, progress)));
         }
-        boards.retain(|(of, _)| of.saturating_add(1) >= slice);
+        boards.retain(|(scored, _)| scored.saturating_add(1) >= slice);
         let mut sum = Scoreboard::default();
         boards.iter().for_each(|(_, board)| sum.add_all(board));
         let scores = sum.smoothed_scores(options.smoothing);
         workers::for_each_item(&mut nodes, SweptNode::child_count, |swept, (): &mut ()| {
             let SweptNode { node, choosing, .. } = swept;
             let mut chosen = std::mem::take(&mut node.chosen);
-            let count =
-                choosing.sweep_slice(node, slice, slices, skew_window, |child, parents, given| {
+            let count = choosing.sweep_slice(
+                node,
+                slice,
+                slices,
+                skew_window,
+                |child, parents, assigned| {
                     chosen[child.index()] = nested_pairs::choose_parent(
                         node,
-                        given,
+                        assigned,
                         child,
                         parents,
                         &scores,
                         &penalties,
                         skew_window,
                     );
-                });
+                },
+            );
             node.chosen = chosen;
             progress.advance_step(count);
         });

@@ -8,10 +8,11 @@ use crate::tuning::words::{DECIDING_RELIABILITY, GIVEN_RELIABILITY, OTHER_SHARE}
 pub(in crate::infer) struct WordClaim {
     /// The requests.
     pub(in crate::infer) requests: Vec<WorkItem>,
-    /// Number of open requests.
+    /// Number of requests that were open at the node when it made the call.
     pub(in crate::infer) open: u32,
-    /// The probability that the match is no coincidence: at least, and expected.
+    /// Lower bound of the probability that the match is no coincidence.
     pub(in crate::infer) at_least: f64,
+    /// Best estimate of the same probability.
     pub(in crate::infer) expected: f64,
 }
 
@@ -30,7 +31,8 @@ impl WordClaim {
         f64::from(self.open) + 1.0
     }
 
-    /// The only request that shares the word, if that decides the call.
+    /// The only request that shares the word, if this is reliable enough to decide for which
+    /// request the call was made.
     pub(in crate::infer) fn decided(&self) -> Option<WorkItem> {
         match self.requests[..] {
             [only] if self.at_least >= DECIDING_RELIABILITY => Some(only),
@@ -38,20 +40,21 @@ impl WordClaim {
         }
     }
 
-    /// The only request that shares the word, if the search for the requests of other calls can
-    /// take it for given.
+    /// The only request that shares the word, if this is so reliable that the search for the
+    /// requests of other calls need not consider any other request for this call.
     pub(in crate::infer) fn given(&self) -> Option<WorkItem> {
         self.decided().filter(|_| self.at_least >= GIVEN_RELIABILITY)
     }
 
-    /// Nats by which the claim distinguishes the candidates, as expected.
+    /// Expected number of nats by which the claim distinguishes the candidates.
     pub(in crate::infer) fn information(&self) -> f64 {
         self.at_least * (self.candidates() / self.requests.len() as f64).ln()
     }
 
-    /// Updates the probabilities of the requests of a call, whose items in the trace are
-    /// `item_of`. A match that decides has the probability that it is no coincidence. Otherwise
-    /// Bayes' rule applies; a part of the prior probabilities is the same for all candidates.
+    /// Updates `shares`, the probabilities of the requests of a call. `matched` are the requests
+    /// that share the word; `item_of` returns the work item of a request. A match that decides gets
+    /// the probability that it is no coincidence. Otherwise Bayes' rule applies, where a part of
+    /// the prior probability is divided equally among all candidates.
     pub(in crate::infer) fn update(
         &self,
         shares: &mut Vec<(Option<RequestId>, f64)>,

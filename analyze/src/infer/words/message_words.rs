@@ -1,5 +1,5 @@
-//! The words of a message as one of its ends saw them, or as the other end did if that end was not
-//! traced.
+//! The words of a message as one of its ends saw them, or as the other end did if no words of the
+//! first are known.
 
 use message_trace::{MessageEnd, MessageId, MessageTrace, WordHash};
 

@@ -1,6 +1,7 @@
 //! Links of single messages by rare words, for messages that no assignment of calls explains: a
-//! message was caused by the last one that its sender received with one of its rare words. Among
-//! how many of the last messages a match is sought is learned for each kind of message.
+//! message was caused by the last one that its sender received with one of its rare words. The
+//! lookback, the number of last received messages among which a match is sought, is learned for
+//! each kind of message.
 
 use message_trace::{MessageId, WordHash};
 use rustc_hash::FxHashMap;
@@ -17,22 +18,23 @@ pub(in crate::infer) struct WordLinks {
     causes: FxHashMap<MessageId, (MessageId, f64)>,
 }
 
-/// The messages that a node received: their times in order, their ids, and the places of the
-/// messages with each word.
+/// The messages that a node received, and their words.
 #[derive(Default)]
 struct NodeWords {
+    /// Time of arrival and id of each message, by time.
     received: Vec<(i64, MessageId)>,
+    /// The indices in `received` of the messages with each word.
     places: FxHashMap<WordHash, Vec<u32>>,
     /// Number of messages that the node received or sent with each word.
     counts: FxHashMap<WordHash, u32>,
 }
 
-/// The last match of a message at each level of words.
+/// The last match of a message by words of one level.
 #[derive(Clone, Copy, Debug, Default)]
 struct LastMatch {
-    /// The match, and its number among the last messages that were received, from 1.
+    /// The matching message, and its number among the received messages, 1 for the last one.
     nearest: Option<(MessageId, u32)>,
-    /// The same number for as many messages before the possible causes of each lookback.
+    /// For each lookback, whether one of as many messages before the possible causes matches.
     by_chance: [bool; LOOKBACKS.len()],
 }
 
@@ -99,7 +101,7 @@ impl WordLinks {
         WordLinks { causes }
     }
 
-    /// Returns whether words show no cause at all.
+    /// Returns whether words show the cause of no message.
     pub(in crate::infer) fn is_empty(&self) -> bool {
         self.causes.is_empty()
     }
@@ -161,8 +163,8 @@ impl NodeWords {
         words.iter().for_each(|word| *self.counts.entry(*word).or_default() += 1);
     }
 
-    /// The matches of the message with these words among the first `before` messages that
-    /// were received.
+    /// The last match of message `row`, which has these `words`, at each level. Only the first
+    /// `before` messages that the node received can match.
     fn matches(
         &self,
         words: &[WordHash],
@@ -198,7 +200,8 @@ impl NodeWords {
 }
 
 impl LastMatch {
-    /// The case of the lookback with that number.
+    /// Whether the match is within this lookback (an index of [`LOOKBACKS`]), and whether one is by
+    /// chance.
     fn case(&self, lookback: usize) -> MatchCase {
         MatchCase {
             is_matched: self.nearest.is_some_and(|(_, rank)| rank <= LOOKBACKS[lookback]),
@@ -207,8 +210,8 @@ impl LastMatch {
     }
 }
 
-/// The lookback with which most messages have a match that is no coincidence; of equal ones the
-/// shortest.
+/// The lookback (an index of [`LOOKBACKS`]) with which most messages have a match that is no
+/// coincidence, the shortest of equal ones; `None` if matches prove nothing with any lookback.
 fn best_lookback(counts: &[MatchCounts; LOOKBACKS.len()]) -> Option<usize> {
     let worth = |counts: &MatchCounts| {
         let known = counts.reliability_without(MatchCase::default());

@@ -68,7 +68,7 @@ fn split_component<'name>(
     is_temporary: bool,
     parts: &mut Vec<NameFragment<'name>>,
 ) {
-    if let Some(prefix) = random::drawn_by_library(component).filter(|_| is_temporary) {
+    if let Some(prefix) = random::library_prefix_length(component).filter(|_| is_temporary) {
         let (prefix, drawn) = component.split_at(prefix);
         push_fragment(parts, prefix, FragmentKind::Fixed, false);
         push_fragment(parts, drawn, FragmentKind::Word, true);

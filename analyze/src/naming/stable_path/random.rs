@@ -23,8 +23,8 @@ pub(super) fn is_temporary(component: &str) -> bool {
 
 /// Returns the length of the part before the random part, if a component of a path has the default
 /// form of a library's temporary files: `tmp` and 8 characters (Python), `.tmp` and 6 (Rust),
-/// `tmp.` and 10 (`mktemp`).
-pub(super) fn drawn_by_library(component: &str) -> Option<usize> {
+/// `tmp.` and 10 (`mktemp`). `None` for any other form.
+pub(super) fn library_prefix_length(component: &str) -> Option<usize> {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric();
     let is_of_python = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
     let is_drawn = |prefix: &str, length: usize, may: &dyn Fn(u8) -> bool| {
@@ -91,8 +91,8 @@ pub(super) fn is_drawn(word: &str, place: WordPosition) -> bool {
     is_hexadecimal || (is_mixed && (is_last || word.len() >= MIN_PLAIN_DRAWN))
 }
 
-/// Returns whether a run is made of words as people write them: each of two letters or more,
-/// perhaps with a capital first or in capitals at the end, and a short number after all.
+/// Returns whether a run is made of words as people write them: each has two letters or more, and
+/// may begin with a capital or consist of capitals; a short number may follow the last one.
 fn is_wordlike(word: &str) -> bool {
     word.split('_').filter(|word| !word.is_empty()).all(|word| {
         let runs = character_runs(word);

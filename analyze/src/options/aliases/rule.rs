@@ -5,9 +5,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-const FORM: &str = "a rule is: address|host|command|endpoint|role WHICH = NAME";
+const RULE_SYNTAX: &str = "a rule is: address|host|command|endpoint|role WHICH = NAME";
 
-/// Subject of a rule.
+/// What a rule gives a name to: the first word of its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RuleSubject {
     Address,
@@ -57,10 +57,12 @@ pub(crate) fn parse_rule(line: &str) -> Result<Option<AliasRule>, String> {
     }
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let what = RuleSubject::ALL.into_iter().find(|what| what.keyword() == word);
-    let what =
-        what.ok_or_else(|| format!("unknown kind of rule '{}'; {FORM}", word.escape_debug()))?;
+    let what = what
+        .ok_or_else(|| format!("unknown kind of rule '{}'; {RULE_SYNTAX}", word.escape_debug()))?;
     let (which, rest) = parse_value(rest, '=')?;
-    let Some(rest) = rest.strip_prefix('=') else { return Err(format!("missing '='; {FORM}")) };
+    let Some(rest) = rest.strip_prefix('=') else {
+        return Err(format!("missing '='; {RULE_SYNTAX}"));
+    };
     let (name, rest) = parse_value(rest, '#')?;
     if !rest.is_empty() && !rest.starts_with('#') {
         return Err(format!(
@@ -70,7 +72,7 @@ pub(crate) fn parse_rule(line: &str) -> Result<Option<AliasRule>, String> {
     }
     if which.is_empty() || name.is_empty() {
         return Err(format!(
-            "nothing {} the '='; {FORM}",
+            "nothing {} the '='; {RULE_SYNTAX}",
             if which.is_empty() { "before" } else { "after" }
         ));
     }
@@ -82,8 +84,8 @@ pub(crate) fn parse_rule(line: &str) -> Result<Option<AliasRule>, String> {
     Ok(Some(AliasRule { what, which, net, name }))
 }
 
-/// Parses the value at the beginning of `text`, quoted or up to `end` or a comment; also returns
-/// the rest.
+/// Parses the value at the beginning of `text`, which is quoted or ends before the character `end`
+/// or a comment. Returns the value and the text after it.
 fn parse_value(text: &str, end: char) -> Result<(String, &str), String> {
     let text = text.trim_start();
     let Some(quoted) = text.strip_prefix('"') else {
@@ -109,7 +111,8 @@ fn parse_value(text: &str, end: char) -> Result<(String, &str), String> {
     Err("a quote is not closed".to_owned())
 }
 
-/// Parses an address, a net, or a pattern.
+/// Parses an address, a net, or a pattern. Returns its normal form and, for a net, its address and
+/// the length of its prefix in bits.
 fn parse_address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> {
     if let Ok(address) = which.parse::<IpAddr>() {
         return Ok((address.to_canonical().to_string(), None));
@@ -151,6 +154,6 @@ impl FromStr for AliasRule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<AliasRule, String> {
-        parse_rule(text)?.ok_or_else(|| format!("not a rule; {FORM}"))
+        parse_rule(text)?.ok_or_else(|| format!("not a rule; {RULE_SYNTAX}"))
     }
 }

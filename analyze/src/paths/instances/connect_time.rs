@@ -1,10 +1,10 @@
-//! Connect time: how long the sender of a message waited for the connection that begins with it.
-//! That time is part of the time since the receipt of its cause, but not of the node's own time:
-//! the node latency excludes it.
+//! Connect time: how long the sender of a message waited for the connection that begins with the
+//! message. The connect time is part of the time since the receipt of the message's cause, but not
+//! of the node's own time: the node latency excludes it.
 //!
 //! Only the request that sends first on a connection can have waited for it, and only if `connect`
-//! was called within it. A connection that was made before the request came, for another one or for
-//! a pool, caused no waiting.
+//! was called while its cause was served. A connection that was made before the cause came, for
+//! another request or for a pool, caused no waiting.
 
 use message_trace::MessageId;
 
@@ -35,7 +35,7 @@ impl MessageTree<'_> {
         let message = self.messages[place].0;
         let connect = all.connect_call(message)?;
         let cause = self.causes[place]? as usize;
-        if !self.is_within(connect.begin, cause, naming) {
+        if !self.is_served_at(connect.begin, cause, naming) {
             return None;
         }
         let begin = self.receipts[cause].at?.max(connect.begin);
@@ -43,9 +43,9 @@ impl MessageTree<'_> {
         Some(end.saturating_sub(begin)).filter(|time| *time > 0)
     }
 
-    /// Returns whether the request of the message at `cause` was already being served at that time;
-    /// the message may be the response to an earlier call for it.
-    fn is_within(&self, time: i64, mut cause: usize, naming: &Naming) -> bool {
+    /// Returns whether the receiver of the message at `cause` already served its request at `time`.
+    /// The message is this request, or the response to an earlier call that was made for it.
+    fn is_served_at(&self, time: i64, mut cause: usize, naming: &Naming) -> bool {
         loop {
             let Some(received) = self.receipts[cause].first else { return false };
             if received <= time {

@@ -1,5 +1,5 @@
-//! The times, size and operation of each message of a batch, by which its paths are described. The
-//! rest of a message is dropped before the next batch.
+//! The times, size and operation of each message of a batch, by which its paths are described. All
+//! other facts of a message are dropped before the next batch.
 
 use std::ops::Range;
 
@@ -92,7 +92,8 @@ impl PathMessages {
         )
     }
 
-    /// Returns when the connection that begins with the message was made.
+    /// Returns when the connection that begins with the message was made; `None` if the message is
+    /// not the first on a connection.
     #[inline]
     pub(crate) fn connect_call(&self, message: MessageId) -> Option<ConnectSpan> {
         self.connects.get(message)

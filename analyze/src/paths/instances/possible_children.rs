@@ -33,13 +33,13 @@ pub(crate) struct PossibleChildren {
 
 /// The links to the messages of a batch, by parent.
 struct BatchChildren {
-    /// Number of the first of the messages.
+    /// Number of the first message of the batch.
     first: u32,
-    /// Offset of the numbers of parents, due to messages that were removed since.
+    /// Number of the parent with the first entry in `bounds`; negative if it was removed since.
     parents_from: i64,
-    /// First link of each parent, and the end of the last one's.
+    /// Index of the first link of each parent, and the end of the last link.
     bounds: Vec<u32>,
-    /// The child of each link, counted from the first message.
+    /// The child of each link, counted from the first message of the batch.
     child: Vec<u32>,
     probability: Vec<f64>,
     decision: Vec<LinkDecision>,
@@ -57,9 +57,9 @@ impl PossibleChildren {
         children
     }
 
-    /// Appends the messages `own` of a batch with their `links`. The numbers of messages in `links`
-    /// are greater by `shift` than here. Any of the `messages` messages here may be a parent; other
-    /// parents are outside.
+    /// Appends the messages `own` of a batch with their `links`. A message that has the number n
+    /// here has the number n + `shift` in `links`. Parents other than the first `messages` messages
+    /// here are ignored.
     pub(crate) fn append_links(
         &mut self,
         links: &Links,

@@ -42,12 +42,16 @@ type ParentChild = (MessageId, MessageId);
 /// The builder of the instances of one root after the other.
 #[derive(Default)]
 pub(crate) struct InstanceBuilder {
-    most_tried: usize,
-    most_messages: usize,
-    /// The messages met on this walk with their states; and the index at which each message may be
-    /// among them.
+    /// Maximum number of links of a root that are tried both ways (the bound on k).
+    max_tried: usize,
+    /// Maximum number of messages of an instance.
+    max_messages: usize,
+    /// The messages met on this walk with their states.
     met: Vec<(MessageId, WalkState)>,
+    /// By message: the index in `met` at which it is if it was met on this walk.
     slots: Vec<u32>,
+    /// The links below the root that could be tried both ways, each with the distance of its
+    /// probability from a half.
     ambiguous: Vec<(f64, ParentChild)>,
     /// The links of the root that are tried both ways, sorted.
     tried: Vec<ParentChild>,
@@ -74,8 +78,8 @@ impl InstanceBuilder {
     /// Creates a builder with the limits of `options`.
     pub(crate) fn new(options: &Options) -> InstanceBuilder {
         InstanceBuilder {
-            most_tried: options.try_both_limit.min(usize::BITS as usize / 2),
-            most_messages: options.path_limit.max(1),
+            max_tried: options.try_both_limit.min(usize::BITS as usize / 2),
+            max_messages: options.path_limit.max(1),
             ..InstanceBuilder::default()
         }
     }
@@ -124,8 +128,8 @@ impl InstanceBuilder {
         Ok(())
     }
 
-    /// Moves to the next choices: the last link that was taken is left out, later choices are
-    /// reset. Returns false after the last combination.
+    /// Moves to the next combination of choices: the last link that was taken is now left out, and
+    /// later choices are reset. Returns false after the last combination.
     fn next_choices(&mut self) -> bool {
         while self.choices.last() == Some(&false) {
             self.choices.pop();
@@ -149,7 +153,7 @@ impl InstanceBuilder {
                         self.ambiguous.push(((child.probability - 0.5).abs(), link));
                     }
                 }
-                if messages < self.most_messages && self.open_probability(child.message).is_some() {
+                if messages < self.max_messages && self.open_probability(child.message).is_some() {
                     self.set_state(child.message, WalkState::Taken);
                     self.stack.push((child.message, 0));
                     messages += 1;
@@ -157,9 +161,9 @@ impl InstanceBuilder {
             }
         }
         let ambiguous = &mut self.ambiguous;
-        if ambiguous.len() > self.most_tried {
+        if ambiguous.len() > self.max_tried {
             ambiguous.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-            ambiguous.truncate(self.most_tried);
+            ambiguous.truncate(self.max_tried);
             self.built.bounded += 1;
         }
         self.tried.clear();
@@ -206,7 +210,7 @@ impl InstanceBuilder {
                         child.message,
                         WalkState::Open((open - child.probability).max(0.0)),
                     );
-                } else if messages == self.most_messages {
+                } else if messages == self.max_messages {
                     cut = true;
                 } else {
                     probability *= share;

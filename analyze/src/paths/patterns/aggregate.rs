@@ -29,7 +29,7 @@ pub(crate) struct DescribedPatterns {
 /// The patterns of one partition.
 struct PatternPartition {
     patterns: Vec<RankedPattern>,
-    /// Each instance with its pattern.
+    /// The number of each instance in the trace, and the index of its pattern in `patterns`.
     members: Vec<(u64, u32)>,
 }
 
@@ -107,8 +107,9 @@ impl DescribedPatterns {
     }
 }
 
-/// Describes the patterns of the instances in `blocks`; passes the patterns to `write` in blocks,
-/// in the order of their first instances.
+/// Describes the patterns of the instances in `blocks`, and passes them to `write` in blocks with a
+/// number, in the order of their first instances. `before` is the number of instances before each
+/// work item.
 fn describe_partition(
     blocks: &[Vec<u8>],
     before: &[u64],

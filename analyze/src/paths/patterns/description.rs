@@ -13,9 +13,10 @@ use crate::paths::storage::bytes::{PathByteReader, put_float, put_number, put_sl
 /// A message of a pattern, summarised over its instances.
 pub(crate) type PatternHop = HopMeasures<DelaySummary, f64, ConnectTimes, CallOutcomes>;
 
-/// Kinds of patterns.
-const ONCE: u8 = 0;
-const OFTEN: u8 = 1;
+/// First byte of a pattern with one instance.
+const ONE_INSTANCE: u8 = 0;
+/// First byte of a pattern with several instances.
+const SEVERAL_INSTANCES: u8 = 1;
 
 /// Totals of a pattern; times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,15 +41,16 @@ impl PatternTotals {
     }
 }
 
-/// Returns the summary of one delay, bit by bit as [`DelaySummary::from_samples`], which multiplies
-/// and divides by the probability.
+/// Returns the summary of one delay. It multiplies and divides by the probability, so that it
+/// equals the result of [`DelaySummary::from_samples`] bit by bit.
 #[inline]
 fn single_summary(delay: i64, probability: f64) -> DelaySummary {
     let value = delay as f64;
     DelaySummary { mean: value * probability / probability, p50: value, p99: value }
 }
 
-/// Describes one pattern after the other.
+/// Describes one pattern after the other. The fields are buffers of the delays of one pattern or
+/// message, in nanoseconds, each with the probability of its instance.
 #[derive(Default)]
 pub(crate) struct PatternDescriber {
     duration: Vec<(i64, f64)>,
@@ -71,14 +73,14 @@ impl PatternDescriber {
         out: &mut Vec<u8>,
     ) -> f64 {
         if let [only] = instances {
-            out.push(ONCE);
+            out.push(ONE_INSTANCE);
             put_slice(out, shape);
             out.extend_from_slice(only.bytes);
             return PatternTotals::from_instance(only).total_time;
         }
-        let whole = self.pattern_totals(instances);
-        let PatternTotals { expected, max_probability, duration, total_time, .. } = whole;
-        out.push(OFTEN);
+        let totals = self.pattern_totals(instances);
+        let PatternTotals { expected, max_probability, duration, total_time, .. } = totals;
+        out.push(SEVERAL_INSTANCES);
         put_slice(out, shape);
         put_number(out, instances.len() as u64);
         for number in
@@ -148,10 +150,12 @@ impl PatternDescriber {
     }
 }
 
-/// Responses and errors among them: their number, and the expected number of real ones.
+/// Counts of responses: their number, and the expected number of real ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct OutcomeSums {
+    /// All responses with a known outcome.
     answers: (i64, f64),
+    /// Responses that report an error.
     errors: (i64, f64),
 }
 
@@ -239,11 +243,11 @@ impl PatternHop {
 
 /// A described pattern that is being read.
 pub(crate) struct DescribedHops<'bytes> {
-    pub(crate) whole: PatternTotals,
-    places: ShapeHops<'bytes>,
+    pub(crate) totals: PatternTotals,
+    shape: ShapeHops<'bytes>,
     messages: PathByteReader<'bytes>,
-    /// The probability of the only instance.
-    once: Option<f64>,
+    /// The probability of the only instance; `None` if there are several.
+    only_probability: Option<f64>,
 }
 
 impl<'bytes> DescribedHops<'bytes> {
@@ -251,23 +255,22 @@ impl<'bytes> DescribedHops<'bytes> {
     pub(crate) fn from_bytes(bytes: &'bytes [u8]) -> DescribedHops<'bytes> {
         let mut reader = PathByteReader(bytes);
         let kind = reader.read_byte();
-        let places = ShapeHops::from_bytes(reader.read_slice());
-        if kind == ONCE {
+        let shape = ShapeHops::from_bytes(reader.read_slice());
+        if kind == ONE_INSTANCE {
             let instance = RecordedInstance::from_bytes(reader.0);
-            let once = Some(instance.probability);
             return DescribedHops {
-                whole: PatternTotals::from_instance(&instance),
-                places,
+                totals: PatternTotals::from_instance(&instance),
+                shape,
                 messages: instance.messages,
-                once,
+                only_probability: Some(instance.probability),
             };
         }
         let count = reader.read_number() as i64;
         let [expected, max_probability, mean, p50, p99, total_time] =
             std::array::from_fn(|_| reader.read_float());
         let duration = DelaySummary { mean, p50, p99 };
-        let whole = PatternTotals { count, expected, max_probability, duration, total_time };
-        DescribedHops { whole, places, messages: reader, once: None }
+        let totals = PatternTotals { count, expected, max_probability, duration, total_time };
+        DescribedHops { totals, shape, messages: reader, only_probability: None }
     }
 }
 
@@ -277,8 +280,8 @@ impl Iterator for DescribedHops<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (depth, labels) = self.places.next()?;
-        let message = match self.once {
+        let (depth, labels) = self.shape.next()?;
+        let message = match self.only_probability {
             Some(p) => PatternHop::from_instance(InstanceHop::read_from(&mut self.messages), p),
             None => PatternHop::read_from(&mut self.messages),
         };

@@ -19,7 +19,7 @@ use crate::paths::instances::messages::PathMessages;
 use crate::paths::storage::bytes::{PathByteReader, put_float, put_number, put_signed, put_slice};
 use crate::receipt::MessageReceipt;
 
-/// Known properties of a message of an instance, as bits of a byte.
+/// Bits of the first byte of a message: which ends were traced, and which values follow.
 const SRC_TRACED: u8 = 1;
 const DST_TRACED: u8 = 2;
 const NETWORK: u8 = 4;
@@ -28,14 +28,17 @@ const UNTRACED: u8 = 16;
 const CONNECT: u8 = 32;
 const OUTCOME: u8 = 64;
 
-/// A message of an instance: its delays in nanoseconds, its size, and the outcome of the call that
-/// it ends.
+/// A message of an instance or of a pattern: its delays `T` in nanoseconds, its size `B`, its
+/// connect time `C`, and the outcome `O` of the call that it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct HopMeasures<T, B, C, O> {
     pub(crate) src_traced: bool,
     pub(crate) dst_traced: bool,
+    /// Network latency, as in [`Hop::network`](super::pattern::Hop::network).
     pub(crate) network: Option<T>,
+    /// Node latency, as in [`Hop::node`](super::pattern::Hop::node).
     pub(crate) node: Option<T>,
+    /// Time of an untraced sender, as in [`Hop::untraced`](super::pattern::Hop::untraced).
     pub(crate) untraced: Option<T>,
     /// Time for which the sender waited for the connection, if it waited.
     pub(crate) connect: Option<C>,
@@ -151,7 +154,9 @@ pub(crate) struct InstanceRecorder<'trace> {
     /// Time for which the sender of each message waited for its connection, in nanoseconds.
     connecting: Vec<i64>,
     shape: Vec<u8>,
-    once: Vec<u8>,
+    /// The bytes of the record after its shape.
+    body: Vec<u8>,
+    /// The bytes of the messages.
     delays: Vec<u8>,
     record: Vec<u8>,
 }
@@ -170,7 +175,7 @@ impl<'trace> InstanceRecorder<'trace> {
             receipts: Vec::new(),
             connecting: Vec::new(),
             shape: Vec::new(),
-            once: Vec::new(),
+            body: Vec::new(),
             delays: Vec::new(),
             record: Vec::new(),
         }
@@ -210,15 +215,15 @@ impl<'trace> InstanceRecorder<'trace> {
         // From the first event of the root to the last event of the tree.
         let duration =
             last.zip(first.flatten()).map_or(0, |(last, first)| last.saturating_sub(first));
-        self.once.clear();
-        put_number(&mut self.once, item);
-        put_number(&mut self.once, instance);
-        put_float(&mut self.once, probability);
-        put_signed(&mut self.once, duration);
-        self.once.extend_from_slice(&self.delays);
+        self.body.clear();
+        put_number(&mut self.body, item);
+        put_number(&mut self.body, instance);
+        put_float(&mut self.body, probability);
+        put_signed(&mut self.body, duration);
+        self.body.extend_from_slice(&self.delays);
         self.record.clear();
         put_slice(&mut self.record, &self.shape);
-        put_slice(&mut self.record, &self.once);
+        put_slice(&mut self.record, &self.body);
         let mut hasher = FxHasher::default();
         hasher.write(&self.shape);
         (&self.record, hasher.finish())
@@ -247,6 +252,8 @@ impl<'trace> InstanceRecorder<'trace> {
         }
     }
 
+    /// Returns the delays, size and outcome of a message. `cause` is the message that caused it,
+    /// with its receipt; `connect` is the connect time in nanoseconds.
     #[inline]
     fn measure_hop(
         &self,
@@ -295,9 +302,9 @@ impl<'bytes> RecordedInstance<'bytes> {
         reader: &mut PathByteReader<'bytes>,
     ) -> (&'bytes [u8], RecordedInstance<'bytes>) {
         let shape = reader.read_slice();
-        let mut once = PathByteReader(reader.read_slice());
-        let place = (once.read_number(), once.read_number());
-        let bytes = once.0;
+        let mut body = PathByteReader(reader.read_slice());
+        let place = (body.read_number(), body.read_number());
+        let bytes = body.0;
         (shape, RecordedInstance { place, ..RecordedInstance::from_bytes(bytes) })
     }
 

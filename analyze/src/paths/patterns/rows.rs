@@ -37,7 +37,8 @@ pub(crate) fn column_encoding(column: &str) -> ColumnEncoding {
 pub(crate) struct PatternRows<'a> {
     texts: &'a HopTexts,
     group: RowGroupBuilder<'a>,
-    step: HopRowColumns,
+    /// The rows that are not encoded yet.
+    pending: HopRowColumns,
     /// The indices of the messages above the current one.
     above: Vec<i32>,
 }
@@ -50,7 +51,7 @@ impl<'a> PatternRows<'a> {
         Ok(PatternRows {
             texts,
             group: encoder.begin_group()?,
-            step: HopRowColumns::default(),
+            pending: HopRowColumns::default(),
             above: Vec::new(),
         })
     }
@@ -58,16 +59,16 @@ impl<'a> PatternRows<'a> {
     /// Appends a described pattern.
     pub(crate) fn push_pattern(&mut self, number: u32, described: &[u8]) -> Result<(), PathError> {
         let pattern = DescribedHops::from_bytes(described);
-        let whole = pattern.whole;
+        let totals = pattern.totals;
         self.above.clear();
         for (place, (depth, labels, seen)) in (0..).zip(pattern) {
             self.above.truncate(depth as usize);
             let parent = self.above.last().copied();
             self.above.push(place);
-            self.step.push_hop(place, parent, depth, labels, seen);
+            self.pending.push_hop(place, parent, depth, labels, seen);
         }
-        self.step.repeat_totals(number, &whole);
-        if self.step.labels.len() >= ROWS_AT_ONCE { self.flush() } else { Ok(()) }
+        self.pending.repeat_totals(number, &totals);
+        if self.pending.labels.len() >= ROWS_AT_ONCE { self.flush() } else { Ok(()) }
     }
 
     /// Encodes the remaining rows.
@@ -77,12 +78,12 @@ impl<'a> PatternRows<'a> {
     }
 
     fn flush(&mut self) -> Result<(), PathError> {
-        let step = std::mem::take(&mut self.step);
-        self.group.write_rows(&step.into_arrays(self.texts))
+        let rows = std::mem::take(&mut self.pending);
+        self.group.write_rows(&rows.into_arrays(self.texts))
     }
 }
 
-/// Some rows, by columns.
+/// Rows of the table, by columns.
 #[derive(Default)]
 struct HopRowColumns {
     pattern: Vec<i64>,
@@ -102,8 +103,9 @@ struct HopRowColumns {
     connect_expected: Vec<Option<f64>>,
     outcomes: Vec<Option<CallOutcomes>>,
     count: Vec<i64>,
-    /// Expected, maximum probability, duration in three, total time.
-    whole: [Vec<f64>; 6],
+    /// Expected count, maximum probability, mean, median and 99th percentile of the duration, and
+    /// total time of the pattern.
+    totals: [Vec<f64>; 6],
 }
 
 impl HopRowColumns {
@@ -134,13 +136,13 @@ impl HopRowColumns {
     }
 
     /// Fills the remaining rows with the totals of pattern `number`.
-    fn repeat_totals(&mut self, number: u32, whole: &PatternTotals) {
+    fn repeat_totals(&mut self, number: u32, totals: &PatternTotals) {
         let end = self.place.len();
         self.pattern.resize(end, i64::from(number));
-        self.count.resize(end, whole.count);
-        let DelaySummary { mean, p50, p99 } = whole.duration;
-        let of_pattern = [whole.expected, whole.max_probability, mean, p50, p99, whole.total_time];
-        for (column, value) in self.whole.iter_mut().zip(of_pattern) {
+        self.count.resize(end, totals.count);
+        let DelaySummary { mean, p50, p99 } = totals.duration;
+        let values = [totals.expected, totals.max_probability, mean, p50, p99, totals.total_time];
+        for (column, value) in self.totals.iter_mut().zip(values) {
             column.resize(end, value);
         }
     }
@@ -162,7 +164,7 @@ impl HopRowColumns {
                 .flat_map(SummaryColumns::into_arrays),
         );
         arrays.push(Arc::new(Int64Array::from(self.count)));
-        arrays.extend(self.whole.map(|column| Arc::new(Float64Array::from(column)) as ArrayRef));
+        arrays.extend(self.totals.map(|column| Arc::new(Float64Array::from(column)) as ArrayRef));
         arrays.push(Arc::new(Int64Array::from(self.connect_count)));
         arrays.push(Arc::new(Float64Array::from(self.connect_expected)));
         arrays.extend(self.connect.into_arrays());

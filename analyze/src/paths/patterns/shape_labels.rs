@@ -1,5 +1,6 @@
-//! Labels of a message within a path. With its depth they are its place in the shape. By names they
-//! are the labels of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are the roles of its two
+//! Labels of a message within a path. The depths and labels of all messages are the shape of the
+//! path. If paths are grouped by the names of nodes, the labels are those of the message's hop. If
+//! they are grouped by roles (WAP5 section 2.5.1, Figure 3), the labels are the roles of its two
 //! ends. Since a path may pass several servers with one role, they also contain the number of
 //! either end within its role in this path. So the labels distinguish two servers from one that is
 //! passed twice, but do not show which servers these are.
@@ -54,8 +55,9 @@ impl ShapeLabels {
 pub(crate) struct PathLabeler<'trace> {
     naming: &'trace Naming,
     by_role: Option<&'trace RoleLabels>,
-    /// Numbers of the nodes of this path within their roles, by name, and number of nodes by role.
+    /// The number of each node of this path within its role, by name.
     numbers: FxHashMap<u32, u16>,
+    /// The number of nodes of this path, by role.
     of_role: FxHashMap<u32, u16>,
 }
 

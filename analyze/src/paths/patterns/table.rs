@@ -86,8 +86,8 @@ fn read_summaries(
         .collect())
 }
 
-/// Reads the columns of connect times, of patterns with an `expected` number of instances. A table
-/// of an older version does not have these columns.
+/// Reads the columns of connect times; `expected` is the expected number of instances of each row's
+/// pattern. Returns `None` for a table of an older version, which does not have these columns.
 fn read_connect_times(
     table: &BatchColumns<'_>,
     expected: &[Option<f64>],
@@ -107,7 +107,8 @@ fn read_connect_times(
     Ok(Some((0..counts.len()).map(connects).collect()))
 }
 
-/// Reads the columns of call outcomes. A table without operations does not have these columns.
+/// Reads the columns of call outcomes. Returns `None` for a table without operations, which does
+/// not have these columns.
 fn read_outcomes(table: &BatchColumns<'_>) -> Result<Option<Vec<Option<CallOutcomes>>>, PathError> {
     let Some(answers) = table.int64_if_any("answer_count")? else { return Ok(None) };
     let (errors, shares) =
@@ -154,7 +155,7 @@ struct TotalsColumns<'batch> {
     places: Vec<Option<i32>>,
     counts: Vec<Option<i64>>,
     expected: Vec<Option<f64>>,
-    most: Vec<Option<f64>>,
+    max_probabilities: Vec<Option<f64>>,
     durations: Vec<Option<DelaySummary>>,
     totals: Vec<Option<f64>>,
 }
@@ -166,7 +167,7 @@ impl<'batch> TotalsColumns<'batch> {
             places: table.int32_column("hop")?,
             counts: table.int64_column("count")?,
             expected: table.float64_column("expected")?,
-            most: table.float64_column("max_probability")?,
+            max_probabilities: table.float64_column("max_probability")?,
             durations: read_summaries(&table, "duration")?,
             totals: table.float64_column("total_time")?,
             table,
@@ -181,15 +182,16 @@ impl<'batch> TotalsColumns<'batch> {
             hops: Vec::new(),
             count: table.required_value("count", self.counts[row])?,
             expected: table.required_value("expected", self.expected[row])?,
-            max_probability: table.required_value("max_probability", self.most[row])?,
+            max_probability: table
+                .required_value("max_probability", self.max_probabilities[row])?,
             duration: table.required_value("duration_mean", self.durations[row])?,
             total_time: table.required_value("total_time", self.totals[row])?,
         })
     }
 }
 
-/// Appends the hops of `batch` with `wanted` patterns to `patterns`. The last pattern there may
-/// have hops already. Returns the pattern of the last row.
+/// Appends the hops of `batch` with `wanted` patterns to `patterns`; the last pattern there may
+/// have hops already. Returns the number of the pattern of the last row; `None` if there is no row.
 pub(crate) fn append_hops(
     path: &DataPath,
     batch: &RecordBatch,

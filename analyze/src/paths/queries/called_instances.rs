@@ -8,7 +8,7 @@ use message_trace::table::operations::OperationRow;
 use message_trace::{DataDir, PathError};
 
 use super::hop_ends::{EndLabels, HopEnd, HopEnds};
-use super::message_ends::{MessageEnd, MessageEnds};
+use super::message_ends::{EndsOfMessage, MessageEnds};
 use super::timed_instance::{InstanceRow, TimedInstance};
 use super::timed_instances::TimedInstances;
 use crate::batches::TraceOverview;
@@ -22,7 +22,7 @@ pub struct CalledInstances {
     timed: TimedInstances,
     ends: MessageEnds,
     labels: HopEnds,
-    /// By label: the label of the response.
+    /// By number of a hop's labels: the number of the labels of its response.
     answers: Vec<Option<u32>>,
     nodes: Vec<NodeFacts>,
     operations: OperationIndex,
@@ -74,7 +74,7 @@ pub struct CalledInstance<'group> {
     /// The calls that the messages belong to.
     pub calls: &'group CallTree,
     all: &'group CalledInstances,
-    ends: &'group [MessageEnd],
+    ends: &'group [EndsOfMessage],
     endpoints: &'group [String],
 }
 
@@ -84,14 +84,14 @@ impl CalledInstances {
     /// # Errors
     /// If a table cannot be read.
     pub fn open(dir: &DataDir, options: &Options) -> Result<CalledInstances, PathError> {
-        let whole = TraceOverview::read(dir, options.resources.thread_count(), false)?;
+        let overview = TraceOverview::read(dir, options.resources.thread_count(), false)?;
         let labels = HopEnds::read(&dir.patterns_path(), HopEnd::Both)?;
         Ok(CalledInstances {
             timed: TimedInstances::open(dir)?,
             ends: MessageEnds::open(&dir.messages_path())?,
             answers: labels.reverse_labels(),
             labels,
-            nodes: facts_of_all(&whole.outline, options),
+            nodes: facts_of_all(&overview.outline, options),
             operations: OperationIndex::read(dir)?,
         })
     }

@@ -95,7 +95,8 @@ impl DelayTable<NodeDelays> {
         progress: &dyn Progress,
     ) -> Result<DelayTable<NodeDelays>, PathError> {
         let ends = HopEnds::read(&dir.patterns_path(), HopEnd::Sender)?;
-        let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
+        // Even keys are traced nodes, odd ones untraced nodes.
+        let measure = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
             let traced = instance.node_latency(hop).map(|delay| (2 * key, Some(delay)));
             traced
                 .or_else(|| instance.untraced_latency(hop).map(|delay| (2 * key + 1, Some(delay))))
@@ -104,7 +105,7 @@ impl DelayTable<NodeDelays> {
             let (EndLabels { src, .. }, _) = ends.labels_and_traced((key / 2) as u32)?;
             Some(NodeDelays { node: src.clone(), traced: key.is_multiple_of(2), delays })
         };
-        build_delay_table(dir, filter, &ends, of, row, resources, progress)
+        build_delay_table(dir, filter, &ends, measure, row, resources, progress)
     }
 }
 
@@ -120,7 +121,7 @@ impl DelayTable<HopDelays> {
         progress: &dyn Progress,
     ) -> Result<DelayTable<HopDelays>, PathError> {
         let ends = HopEnds::read(&dir.patterns_path(), HopEnd::Both)?;
-        let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
+        let measure = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
             Some((key, instance.network_latency(hop)))
         };
         let row = |key: u64, delays| {
@@ -137,7 +138,7 @@ impl DelayTable<HopDelays> {
                 delays,
             })
         };
-        build_delay_table(dir, filter, &ends, of, row, resources, progress)
+        build_delay_table(dir, filter, &ends, measure, row, resources, progress)
     }
 }
 
@@ -149,13 +150,15 @@ struct FilteredTotals {
     total_time: f64,
 }
 
-/// Builds the rows of all keys that `of` returns for a message of an instance, by its hop's own
-/// key.
+/// Builds the table of the delays of all instances in `dir` that match `filter`. For a message of
+/// an instance, given by its index and the number of its hop's labels, `measure` returns the key of
+/// the row in which it counts and its delay in nanoseconds, if known; `None` leaves it out. `row`
+/// makes the row of a key.
 fn build_delay_table<T: Send>(
     dir: &DataDir,
     filter: &PathFilter,
     ends: &HopEnds,
-    of: impl Fn(&TimedInstance<'_>, usize, u64) -> Option<(u64, Option<i64>)> + Sync,
+    measure: impl Fn(&TimedInstance<'_>, usize, u64) -> Option<(u64, Option<i64>)> + Sync,
     row: impl Fn(u64, DelayStatistics) -> Option<T>,
     resources: &AnalysisResources,
     progress: &dyn Progress,
@@ -183,7 +186,7 @@ fn build_delay_table<T: Send>(
             totals.total_time += instance.duration() as f64 * probability;
             for (place, hop) in instance.hops.iter().enumerate() {
                 let key = ends.labels_number(instance.which.pattern, place).ok_or_else(unfit)?;
-                let Some((key, delay)) = of(instance, place, u64::from(key)) else { continue };
+                let Some((key, delay)) = measure(instance, place, u64::from(key)) else { continue };
                 record.clear();
                 put_number(&mut record, key);
                 put_float(&mut record, probability);
@@ -229,7 +232,9 @@ struct KeyDelays {
     expected: f64,
     bytes: f64,
     total_time: f64,
+    /// The known delays in nanoseconds, each with the probability of its instance.
     delays: Vec<(i64, f64)>,
+    /// The connect times in nanoseconds, each with the probability of its instance.
     connects: Vec<(i64, f64)>,
 }
 
@@ -239,27 +244,27 @@ fn summarise_delays(blocks: &[Vec<u8>]) -> Vec<(u64, DelayStatistics)> {
     for block in blocks {
         let mut reader = PathByteReader(block);
         while !reader.is_empty() {
-            let of = keys.entry(reader.read_number()).or_default();
+            let sums = keys.entry(reader.read_number()).or_default();
             let (probability, bytes) = (reader.read_float(), reader.read_signed());
             let (is_known, delay, connecting) =
                 (reader.read_byte() != 0, reader.read_signed(), reader.read_signed());
             if connecting > 0 {
-                of.connects.push((connecting, probability));
+                sums.connects.push((connecting, probability));
             }
-            of.count += 1;
-            of.expected += probability;
-            of.bytes += bytes as f64 * probability;
+            sums.count += 1;
+            sums.expected += probability;
+            sums.bytes += bytes as f64 * probability;
             if is_known {
-                of.total_time += delay as f64 * probability;
-                of.delays.push((delay, probability));
+                sums.total_time += delay as f64 * probability;
+                sums.delays.push((delay, probability));
             }
         }
     }
-    let summarise = |(key, mut of): (u64, KeyDelays)| {
-        let KeyDelays { count, expected, bytes, total_time, .. } = of;
+    let summarise = |(key, mut sums): (u64, KeyDelays)| {
+        let KeyDelays { count, expected, bytes, total_time, .. } = sums;
         let (delay, connect) = (
-            DelaySummary::from_samples(&mut of.delays),
-            ConnectTimes::from_samples(&mut of.connects, expected),
+            DelaySummary::from_samples(&mut sums.delays),
+            ConnectTimes::from_samples(&mut sums.connects, expected),
         );
         (
             key,

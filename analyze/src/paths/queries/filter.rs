@@ -8,7 +8,7 @@ use message_trace::{DataDir, DataPath, PathError, table};
 
 use super::timed_instance::{InstanceRow, TimedInstance};
 
-/// A filter of paths; without any condition, all pass.
+/// A filter of paths. Paths that meet all its conditions pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathFilter {
     /// Each of these must be a part of the name of a node of the pattern, at either end of a hop.
@@ -165,9 +165,9 @@ pub fn node_names(path: impl Into<DataPath>) -> Result<BTreeSet<String>, PathErr
     Ok(names)
 }
 
-/// Calls `row` with the pattern of each row of the table at `path`, and with a flag for each of
-/// `parts` that the names of its two ends contain, followed by a flag for each of the `operations`
-/// that equals the operation of the row.
+/// Calls `row` with the pattern of each row of the table at `path` and with flags: for each of
+/// `parts` whether the name of either end contains it, then for each of `operations` whether it is
+/// the operation of the row.
 fn for_each_hop(
     path: &DataPath,
     parts: &[String],

@@ -18,7 +18,7 @@ impl FilteredInstances<'_> {
     /// Opens the tables of `dir`, written by an analysis.
     ///
     /// # Errors
-    /// If a table cannot be opened, or the table of patterns is something else.
+    /// If a table cannot be opened, or `patterns.parquet` is not a table of patterns.
     pub fn open<'filter>(
         dir: &DataDir,
         filter: &'filter PathFilter,

@@ -117,15 +117,16 @@ fn summarise_instances(
 /// [`RecordedInstance::from_bytes`].
 #[derive(Default)]
 struct InstanceRecord {
-    once: Vec<u8>,
+    /// The bytes after the number of the pattern and the length.
+    body: Vec<u8>,
     record: Vec<u8>,
 }
 
 impl InstanceRecord {
     fn encode_instance(&mut self, instance: &TimedInstance<'_>) -> &[u8] {
-        self.once.clear();
-        put_float(&mut self.once, instance.which.probability);
-        put_signed(&mut self.once, instance.duration());
+        self.body.clear();
+        put_float(&mut self.body, instance.which.probability);
+        put_signed(&mut self.body, instance.duration());
         for (place, hop) in instance.hops.iter().enumerate() {
             // The pattern has the flags of traced ends.
             let seen = InstanceHop {
@@ -138,11 +139,11 @@ impl InstanceRecord {
                 bytes: hop.bytes,
                 outcome: hop.is_error,
             };
-            seen.write_to(&mut self.once);
+            seen.write_to(&mut self.body);
         }
         self.record.clear();
         put_number(&mut self.record, instance.which.pattern.unsigned_abs());
-        put_slice(&mut self.record, &self.once);
+        put_slice(&mut self.record, &self.body);
         &self.record
     }
 }
@@ -151,7 +152,7 @@ impl InstanceRecord {
 struct FilteredPartition {
     /// Totals of all patterns, without the patterns themselves.
     all: ChosenPatterns,
-    /// The patterns that come first.
+    /// The first patterns by the requested order.
     patterns: Vec<UnlabelledPattern>,
 }
 
@@ -216,8 +217,8 @@ fn aggregate_partition(
 }
 
 impl UnlabelledPattern {
-    /// Returns the pattern with the labels of the same pattern in the table; `None` if `table` is
-    /// another pattern.
+    /// Returns the pattern with the labels of `table`, the same pattern as it was read from the
+    /// table; `None` if `table` is another pattern.
     fn with_labels(self, table: PathPattern) -> Option<PathPattern> {
         let UnlabelledPattern { pattern, hops } = self;
         if table.id != pattern.id || table.hops.len() != hops.len() {

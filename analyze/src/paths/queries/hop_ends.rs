@@ -5,7 +5,7 @@ use message_trace::table::columns::BatchColumns;
 use message_trace::{DataPath, PathError, TransportProtocol, table};
 use rustc_hash::FxHashMap;
 
-/// Parts that two hops must share to be the same.
+/// The labels that two hops must share to get the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HopEnd {
     /// The node that sends.
@@ -30,14 +30,18 @@ const LABELS: [&str; 5] = ["src", "dst", "src_port", "dst_port", "protocol"];
 /// The hops of all patterns, each as the number of its labels.
 #[derive(Default)]
 pub(crate) struct HopEnds {
-    /// First hop of each pattern among the keys, and the end of the last one's.
+    /// Index in `keys` of the first hop of each pattern, and the end of the last hop.
     bounds: Vec<u32>,
+    /// By hop: the number of its labels, an index into `hops`.
     keys: Vec<u32>,
-    /// By hop: the number of its operation, if the table has any; else empty.
+    /// By hop: the number of its operation, an index into `names`. Empty if the table has no
+    /// operations.
     operations: Vec<Option<u32>>,
+    /// The names of the operations.
     names: Vec<String>,
+    /// All different labels.
     hops: Vec<EndLabels>,
-    /// Whether the ends of each hop were ever traced.
+    /// By number of labels: whether the sender and the receiver were ever traced.
     traced: Vec<[bool; 2]>,
 }
 
@@ -68,7 +72,7 @@ impl HopEnds {
             if let Some(operations) =
                 table.texts_if_any("operation")?.filter(|_| end == HopEnd::Both)
             {
-                // Earlier hops have none.
+                // Hops before the first batch with operations have none.
                 ends.operations.resize(ends.keys.len(), None);
                 for name in operations {
                     let number = name.map(|name| match of_name.get(name) {

@@ -15,7 +15,7 @@ pub(super) struct MessageEnds {
 
 /// Both ends of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct MessageEnd {
+pub(super) struct EndsOfMessage {
     pub(super) src: NodeId,
     pub(super) dst: NodeId,
     /// The thread that sent the message's first part.
@@ -29,7 +29,7 @@ pub(super) struct MessageEnd {
 /// The ends of some messages.
 #[derive(Default)]
 pub(super) struct EndsOfMessages {
-    pub(super) ends: Vec<MessageEnd>,
+    pub(super) ends: Vec<EndsOfMessage>,
     /// Texts of the endpoints.
     pub(super) endpoints: Vec<String>,
 }
@@ -43,7 +43,7 @@ impl MessageEnds {
     /// Reads the ends of these messages, each given by its row.
     pub(super) fn read_ends(&self, messages: &[i64]) -> Result<EndsOfMessages, LookupFailure> {
         let mut read = EndsOfMessages {
-            ends: vec![MessageEnd::default(); messages.len()],
+            ends: vec![EndsOfMessage::default(); messages.len()],
             ..EndsOfMessages::default()
         };
         // Sorted by message. That is nearly their order, which a stable sort exploits.
@@ -79,7 +79,7 @@ impl MessageEnds {
                         next
                     })
                 });
-                read.ends[order[place] as usize] = MessageEnd {
+                read.ends[order[place] as usize] = EndsOfMessage {
                     src: node("src", src[row])?,
                     dst: node("dst", dst[row])?,
                     src_tid: senders[row],

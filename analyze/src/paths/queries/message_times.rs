@@ -15,7 +15,9 @@ pub(super) struct MessageTimes {
 
 /// Why messages could not be looked up.
 pub(super) enum LookupFailure {
+    /// The table of messages could not be read.
     Table(PathError),
+    /// The table has no message with this number.
     NoMessage(i64),
 }
 
@@ -32,8 +34,8 @@ impl MessageTimes {
         Ok(MessageTimes { path: path.to_owned(), groups })
     }
 
-    /// Looks up the times of sending and the sizes of these messages; and returns when each was
-    /// received.
+    /// Looks up these messages: sets their times of sending and their sizes, and returns when each
+    /// was received.
     pub(super) fn fill_times(
         &self,
         hops: &mut [TimedHop],

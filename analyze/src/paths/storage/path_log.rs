@@ -14,16 +14,18 @@ use super::bytes::{PathByteReader, put_float, put_number, put_signed};
 use super::path_table;
 use crate::tuning::paths::path_log::{BLOCK_BYTES, ROWS_AT_ONCE};
 
-/// Bits below the depth of a message: the sender waited for the connection; the message is known to
-/// be a response; the response reports a failure.
+/// Bit below the depth of a message: the sender waited for the connection.
 const CONNECTING: u64 = 1;
+/// Bit below the depth of a message: the message is known to be a response.
 const OUTCOME: u64 = 2;
+/// Bit below the depth of a message: the response reports a failure.
 const ERROR: u64 = 4;
-const FLAGS: u32 = 3;
+/// Number of these bits.
+const FLAG_BITS: u32 = 3;
 
-/// Some instances, as bytes. An instance is: varint number of messages, f64 probability, and for
-/// each message varint depth << 3 | bits, signed varint connect time in nanoseconds (if the bit is
-/// set), signed varint number of the message minus that of the previous one.
+/// A block of instances, as bytes. An instance is: varint number of messages, f64 probability, and
+/// for each message varint depth << 3 | bits, signed varint connect time in nanoseconds (if
+/// [`CONNECTING`] is set), signed varint number of the message minus that of the previous one.
 #[derive(Default)]
 pub(crate) struct PathBlock {
     bytes: Vec<u8>,
@@ -35,9 +37,11 @@ pub(crate) struct PathBlock {
 
 /// Writes instances into blocks.
 pub(crate) struct PathLogger {
-    /// Number that is added to each message number: of the messages of the trace before this batch.
+    /// Number of messages of the trace before this batch, by which message numbers are shifted.
     before: i64,
+    /// The block that is being filled.
     block: PathBlock,
+    /// The blocks before it.
     full: Vec<PathBlock>,
 }
 
@@ -47,8 +51,8 @@ impl PathLogger {
     }
 
     /// Adds a tree of messages with their depths. `connecting` are the nanoseconds for which each
-    /// sender waited for its connection, and `is_error` returns whether the call failed that a
-    /// message answers, if known.
+    /// sender waited for its connection. `is_error` returns for a response whether its call failed;
+    /// `None` if the message is not known to be a response.
     pub(crate) fn push_tree(
         &mut self,
         tree: &[(MessageId, u32)],
@@ -67,7 +71,7 @@ impl PathLogger {
             };
             let message = self.before + message.index() as i64;
             let flags = outcome | if *connecting > 0 { CONNECTING } else { 0 };
-            put_number(bytes, u64::from(*depth) << FLAGS | flags);
+            put_number(bytes, u64::from(*depth) << FLAG_BITS | flags);
             if *connecting > 0 {
                 put_signed(bytes, *connecting);
             }
@@ -186,7 +190,7 @@ impl<'a> PathLog<'a> {
                     for place in 0..messages {
                         let depth = reader.read_number();
                         let has = |flag: u64| depth & flag != 0;
-                        rows.depth.push((depth >> FLAGS) as i32);
+                        rows.depth.push((depth >> FLAG_BITS) as i32);
                         rows.connecting.push(has(CONNECTING).then(|| reader.read_signed()));
                         rows.is_error.push(has(OUTCOME).then(|| has(ERROR)));
                         last += reader.read_signed();
@@ -211,17 +215,19 @@ impl<'a> PathLog<'a> {
     }
 }
 
-/// Consecutive blocks.
+/// Consecutive blocks that become one row group.
 struct BlockGroup {
+    /// Index of the first block.
     first: usize,
+    /// Index after the last block.
     end: usize,
-    /// Number of instances before.
+    /// Number of instances before the first block.
     before: u64,
     instances: u64,
     rows: usize,
 }
 
-/// Some rows.
+/// Rows of the table, by columns.
 #[derive(Default)]
 struct PathRows {
     path: Vec<i64>,

@@ -9,6 +9,7 @@ use message_trace::{DataPath, MessageId, PathError};
 /// The path instances of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathInstances {
+    /// The end of each instance among the messages.
     ends: Vec<usize>,
     probability: Vec<f64>,
     pattern: Vec<u32>,
@@ -123,7 +124,7 @@ impl PathInstances {
         &mut self.pattern
     }
 
-    /// Adds `by` to the messages after each `each` instances, cumulatively.
+    /// Adds `by` to the numbers of the messages once more after every `each` instances.
     pub(crate) fn shift_messages(&mut self, each: usize, by: usize) {
         let mut first = 0;
         for (instance, end) in self.ends.iter().enumerate() {
@@ -159,7 +160,7 @@ pub(crate) fn path_schema(has_operations: bool) -> SchemaRef {
 /// Returns the encoding of a column.
 pub(crate) fn column_encoding(column: &str) -> ColumnEncoding {
     match column {
-        // Equal for all messages of an instance.
+        // Only integers can be stored as differences.
         "probability" | "is_error" => ColumnEncoding::Plain,
         _ => ColumnEncoding::Differences,
     }

@@ -9,11 +9,12 @@ pub(crate) mod agreement {
     /// factor of e.
     pub(crate) const WORSE_NATS: f64 = 0.3;
     /// Probability from which a share is not calibrated.
-    pub(crate) const LEFT_ALONE: f64 = 0.995;
-    /// Maximum number of requests among which the loss of the likeliest one is divided.
+    pub(crate) const MIN_UNCALIBRATED: f64 = 0.995;
+    /// Maximum number of requests among which the probability that the likeliest request loses is
+    /// divided.
     pub(crate) const MAX_OTHERS: usize = 5;
-    /// Weight of the best assignment's own vote: if all others have far lower log-likelihoods, they
-    /// have little weight.
+    /// Weight of the best assignment's own vote, so that other assignments with far lower
+    /// log-likelihoods have little weight.
     pub(crate) const OWN_WEIGHT: f64 = 0.1;
     /// Minimum weight of calls, including prior ones, to evaluate a class.
     pub(crate) const MIN_CALLS: f64 = 12.0;
@@ -79,7 +80,7 @@ pub(crate) mod rounds {
     /// Number of calls among which one may still change when learning stops.
     pub(crate) const CALLS_PER_CHANGE: usize = 500;
     /// Number of EM iterations without fewer changes after which learning stops.
-    pub(crate) const PATIENCE: usize = 2;
+    pub(crate) const MAX_FRUITLESS: usize = 2;
     /// Number of consecutive iterations, and share of the calls: learning stops if more than that
     /// share became background calls in each of them. Background calls are not learned from, so
     /// every iteration would leave fewer.
@@ -91,7 +92,7 @@ pub(crate) mod correlate {
     /// Number of bins per factor of two of the lag.
     pub(crate) const BINS: f64 = 6.0;
     /// Maximum number of events of a kind that are examined on either side of a call.
-    pub(crate) const REACH: usize = 256;
+    pub(crate) const MAX_EVENTS: usize = 256;
     /// Smallest number of pairs beyond chance for which a distribution of lags is used, as a share
     /// of the calls.
     pub(crate) const MIN_EXCESS: f64 = 0.3;
@@ -149,8 +150,8 @@ pub(crate) mod learn {
     pub(crate) const MIN_SAMPLES: usize = 50;
     /// Maximum number of shapes stored for a kind of request, the most frequent ones.
     pub(crate) const MAX_SHAPES_OF_KIND: usize = 256;
-    /// Number of nats by which another trigger must be better than the last event.
-    pub(crate) const PREFERENCE: f64 = 0.02;
-    /// Prior number of calls of a kind that never occurred.
-    pub(crate) const NEVER: f64 = 0.5;
+    /// Number of nats by which another trigger must be better than the last event to be preferred.
+    pub(crate) const LAST_EVENT_PREFERENCE: f64 = 0.02;
+    /// Prior number of background calls of a kind that never occurred.
+    pub(crate) const UNSEEN_CALLS: f64 = 0.5;
 }

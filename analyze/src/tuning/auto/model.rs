@@ -16,11 +16,12 @@ pub(crate) mod density {
     pub(crate) const PLANE_KERNEL: [f64; 2] = [1.5, 1.0];
     /// Maximum extent of a kernel to either side, in bins.
     pub(crate) const MAX_REACH: usize = 48;
-    /// Distance by which a density and a plane extend beyond the samples, in factors of two.
-    pub(crate) const AROUND: [f64; 2] = [2.0, 1.0];
+    /// Distances by which a density, and a plane (the density of a delay given another delay),
+    /// extend beyond the samples, in factors of two.
+    pub(crate) const MARGINS: [f64; 2] = [2.0, 1.0];
     /// Weight of a delay that was never seen, as a share of a sample.
-    pub(crate) const UNSEEN: f64 = 0.05;
-    /// Weight of the plain density relative to a plane, in samples.
+    pub(crate) const UNSEEN_WEIGHT: f64 = 0.05;
+    /// Weight of the density without the other delay relative to a plane, as a number of samples.
     pub(crate) const PLAIN_SAMPLES: f64 = 20.0;
     /// Number of bins per factor of two for the entropy of delays.
     pub(crate) const ENTROPY_BINS: f64 = 6.0;
@@ -29,19 +30,19 @@ pub(crate) mod density {
 /// The model of a service, in nats.
 pub(crate) mod fit {
     /// Nats by which the log-likelihood of a further call of a kind is lower for a request that has
-    /// the usual number of that kind already, if there are coalesced writes: one time counts for
-    /// all of them.
-    pub(crate) const CROWDED: f64 = 6.0;
-    /// Log-likelihood of a call that was not answered before its request was.
+    /// the usual number of such calls already, if there are coalesced writes. The calls of one
+    /// write have one time, so delays do not distinguish them.
+    pub(crate) const SURPLUS_CALL_NATS: f64 = 6.0;
+    /// Nats added to the log-likelihood of a call that was not answered before its request was.
     pub(crate) const NOT_COVERED: f64 = -6.0;
-    /// Log-likelihood of a call with a trigger that did not happen.
+    /// Nats added to the log-likelihood of a call whose trigger did not happen.
     pub(crate) const NO_TRIGGER: f64 = -4.0;
     /// Log-density of any delay if delays do not count, in nats per nanosecond: as if all were a
     /// tenth of a second.
     pub(crate) const ANY_DELAY: f64 = -18.0;
     /// Log-likelihood of a call of a kind that was never made for a request of the kind, in nats
     /// per nanosecond: higher than that of no request.
-    pub(crate) const UNKNOWN: f64 = -22.0;
+    pub(crate) const UNKNOWN_CALL: f64 = -22.0;
     /// Share of requests that may have any calls, each kind with its own frequency.
     pub(crate) const ANY_SHAPE: f64 = 0.05;
     /// Least probability of a shape: so small that it never limits the cost of a further call, and

@@ -11,21 +11,21 @@ pub(crate) mod early {
     pub(crate) const MESSAGES_PER_EXCEPTION: usize = 10;
     /// Number of messages with earlier work among which one may cause some nevertheless.
     pub(crate) const EARLY_PER_EXCEPTION: usize = 4;
-    /// Time within which work is immediate, relative to the usual time.
+    /// Time after a message within which work is immediate, relative to the usual time.
     pub(crate) const AT_ONCE_FACTOR: i64 = 2;
-    /// Time after which work is no longer expected, relative to the usual time.
+    /// Time after a message after which work is no longer expected, relative to the usual time.
     pub(crate) const AT_LAST_FACTOR: i64 = 64;
     /// Probability that a piece of work belongs to a message if work of another one might have been
     /// found as well. Chosen, not measured: nothing in a trace shows it, since a folder is read in
     /// any order. Of Postfix's half were right.
-    pub(crate) const SURE: f64 = 0.55;
+    pub(crate) const OWN_WORK_SHARE: f64 = 0.55;
 }
 
 /// FIFO alignment of items given and items begun.
 pub(crate) mod in_turn {
-    /// Maximum distance between items given and items begun, in both directions.
+    /// Maximum number of items by which one of the two sequences is ahead of the other one.
     pub(crate) const MAX_AHEAD: usize = 32;
-    /// Time, relative to the usual wait, that leaving an item out must save.
+    /// Waiting time that must be saved by leaving an item out, relative to the usual wait.
     pub(crate) const LEFT_OUT_FACTOR: i64 = 8;
 }
 
@@ -57,7 +57,7 @@ pub(crate) mod pool {
     /// Probability that a run is for the job in FIFO order if another one was waiting, too. Chosen,
     /// not measured: nothing in a trace shows it. It is below 0.9, since workers of Celery began 92
     /// to 97% of their jobs in FIFO order, and others may begin fewer.
-    pub(crate) const SURE: f64 = 0.88;
+    pub(crate) const FIFO_JOB_SHARE: f64 = 0.88;
     /// Share of the jobs that counts as nearly all.
     pub(crate) const NEARLY_ALL: f64 = 0.99;
     /// Longest job, relative to the length of nearly all.
@@ -77,16 +77,16 @@ pub(crate) mod backlog {
     /// Number of parts of a wait. A push ends the wait only if it came in the last part: in the
     /// last twentieth.
     pub(crate) const WAIT_DIVISOR: i64 = 20;
-    /// Smallest share of agreement among the times at which the queue was found empty or a worker
-    /// waited.
+    /// Smallest share of the cases in which the account of the queue must agree: those in which a
+    /// reply delivered nothing or a worker waited long.
     pub(crate) const AGREED_SHARE: f64 = 0.9;
     /// Probability that a delivery is caused by the push in FIFO order. Chosen, not measured: a
     /// broker may hand out a few in another order, as after a delivery is returned. The account of
     /// the queue must agree all the time.
-    pub(crate) const SURE: f64 = 0.93;
+    pub(crate) const FIFO_SHARE: f64 = 0.93;
     /// Probability that a delivery is caused by a push adjacent to the one in FIFO order. Chosen,
     /// not measured.
-    pub(crate) const NEIGHBOUR: f64 = 0.03;
+    pub(crate) const NEIGHBOUR_SHARE: f64 = 0.03;
 }
 
 /// The messages of a broker.
@@ -98,9 +98,11 @@ pub(crate) mod broker {
     pub(crate) const MIN_OF_LENGTH: u32 = 20;
     /// Maximum number of kinds of messages to a broker that are examined, the most frequent ones.
     pub(crate) const MAX_KINDS: usize = 64;
-    /// Maximum number of consecutive messages from one sender that are skipped.
-    pub(crate) const MAX_PASSED: usize = 16;
-    /// Number of messages of a flow among which one ambiguous one is considered many.
+    /// Maximum number of consecutive messages from the receiver of a reply itself that are skipped
+    /// in the search for the cause of the reply.
+    pub(crate) const MAX_SKIPPED: usize = 16;
+    /// If one of this number of messages of a flow is ambiguous, the responses on the flow are not
+    /// paired with requests.
     pub(crate) const MANY_DIVISOR: u32 = 5;
 }
 
@@ -115,7 +117,7 @@ pub(crate) mod in_order {
     /// Likelihood of a push of another length relative to the others.
     pub(crate) const OTHER_LENGTH_FACTOR: f64 = 0.02;
     /// Number of pushes, or of deliveries, among which one may lack its counterpart.
-    pub(crate) const PER_EXCEPTION: usize = 10;
+    pub(crate) const ITEMS_PER_EXCEPTION: usize = 10;
     /// Maximum number of deliveries that are sent together; a longer message is one delivery.
     pub(crate) const MAX_TOGETHER: f64 = 8.0;
 }
@@ -132,9 +134,10 @@ pub(crate) mod wakes {
     pub(crate) const MIN_ODDS: f64 = 10.0;
     /// Smallest share of woken replies among those that were awaited and deliver something.
     pub(crate) const WOKEN_SHARE: f64 = 0.6;
-    /// Longest time of another kind that wakes the same replies, relative to the quickest one.
+    /// Longest delay of another kind of messages that wakes the same replies, relative to the delay
+    /// of the kind with the best score.
     pub(crate) const SLOWER_FACTOR: i64 = 3;
-    /// Time of an awaited reply, relative to the time since its wake-up.
+    /// Shortest wait of an awaited reply, relative to the longest time from a wake-up to a reply.
     pub(crate) const LONG_FACTOR: i64 = 4;
     /// Shortest tried time, in nanoseconds.
     pub(crate) const FIRST_TIME: f64 = 2000.0;
@@ -145,7 +148,7 @@ pub(crate) mod wakes {
     /// Smallest share of the deliveries with one difference in length for it to be constant.
     pub(crate) const CONSTANT_SHARE: f64 = 0.7;
     /// Largest deviation from a constant difference in length, in bytes.
-    pub(crate) const ABOUT_BYTES: i64 = 2;
+    pub(crate) const LENGTH_TOLERANCE: i64 = 2;
     /// Maximum number of replies after a message that are examined for an awaited one.
     pub(crate) const MAX_LOOKED_AT: usize = 64;
     /// Minimum number of replies of a length to evaluate it.

@@ -14,9 +14,10 @@ pub(crate) mod heard_last {
     /// Number of calls among which the response of one may be received by another thread than the
     /// one that made it.
     pub(crate) const CALLS_PER_EXCEPTION: usize = 20;
-    /// Smallest share of answers following a response to a call that is assigned to another request
-    /// for which no link of the service is certain. Chosen, not measured: for pools that were not
-    /// recognised as such, 0.2 to 20% of all their calls were right.
+    /// Smallest share of contradicted calls from which no link of the service is certain: the call
+    /// whose response came last before an answer is assigned to another request than the answered
+    /// one. Chosen, not measured: for pools that were not recognised as such, 0.2 to 20% of all
+    /// their calls were right.
     pub(crate) const CONTRADICTED_SHARE: f64 = 0.5;
 }
 
@@ -40,8 +41,8 @@ pub(crate) mod middle {
     pub(crate) const WITHIN_SHARE: f64 = 0.98;
     /// Largest share of the calls, shifted to other times, that may lie within requests.
     pub(crate) const CHANCE_SHARE: f64 = 0.95;
-    /// Distances of the other times, as multiples of the duration of a long request.
-    pub(crate) const AWAY: [i64; 4] = [-7, -3, 3, 7];
+    /// Other times to which calls are shifted, as multiples of the duration of a long request.
+    pub(crate) const OTHER_TIMES: [i64; 4] = [-7, -3, 3, 7];
 }
 
 /// Observation of a service.
@@ -59,13 +60,13 @@ pub(crate) mod offsets {
     /// Smallest share of the calls within requests for which a difference of clocks is accepted.
     pub(crate) const BELIEVED_SHARE: f64 = 0.95;
     /// Smallest gain in that share for which a difference of clocks is accepted.
-    pub(crate) const MIN_MORE: f64 = 0.03;
+    pub(crate) const MIN_GAIN: f64 = 0.03;
     /// Difference in that share within which the smaller difference of clocks is chosen.
-    pub(crate) const THE_SAME: f64 = 0.005;
+    pub(crate) const EQUAL_WITHIN: f64 = 0.005;
     /// Maximum number of calls that are examined.
     pub(crate) const MAX_SAMPLE: usize = 1000;
     /// Number of requests before and after each call that are examined.
-    pub(crate) const AROUND: usize = 32;
+    pub(crate) const REQUESTS_AROUND: usize = 32;
 }
 
 /// Services of one-way messages (docs/decisions/0409).
@@ -95,7 +96,7 @@ pub(crate) mod prepare {
     /// Minimum number of calls of a kind that were made while requests were open and are not
     /// awaited.
     pub(crate) const MIN_CALLS: usize = 5;
-    /// Smallest share of these calls that must have ended after all of those requests.
+    /// Smallest share of these calls that must have ended after all of these requests.
     pub(crate) const OUTLAST_SHARE: f64 = 0.8;
 }
 
@@ -134,9 +135,9 @@ pub(crate) mod thread_time {
     pub(crate) const MAX_UNEVEN: f64 = 0.1;
     /// Minimum number of requests; with fewer, evenness is chance.
     pub(crate) const MIN_REQUESTS: usize = 30;
-    /// Share of surplus calls of requests from which one request is considered to have the calls of
-    /// others.
-    pub(crate) const RUNS_SHARE: f64 = 0.25;
+    /// Share of calls beyond the usual number of their request from which requests are considered
+    /// to have the calls of others.
+    pub(crate) const SURPLUS_SHARE: f64 = 0.25;
 }
 
 /// Calls of timers.
@@ -159,9 +160,9 @@ pub(crate) mod together {
     /// Number of requests that are enough to learn from. Processes that have as many each are not
     /// pooled, since they can be processed in parallel.
     pub(crate) const ENOUGH_REQUESTS: usize = 800;
-    /// Time between one process and the next, in nanoseconds: a multiple of all units that a
-    /// trace's times may have.
-    pub(crate) const BETWEEN: i64 = 1_000_000_000;
+    /// The times of a process are moved by a multiple of this time, in nanoseconds: it is a
+    /// multiple of all units that a trace's times may have.
+    pub(crate) const SHIFT_UNIT: i64 = 1_000_000_000;
 }
 
 /// Post-reply work.
@@ -179,8 +180,8 @@ pub(crate) mod afterwards {
     pub(crate) const MIN_DENSITY: f64 = 3.0;
     /// Smallest share of the responses that calls must follow if the idle time is no evidence.
     pub(crate) const FOLLOWED_SHARE: f64 = 0.5;
-    /// Maximum factor by which there may be more of them in longer idle times.
+    /// Maximum factor by which there may be more of these calls in longer idle times.
     pub(crate) const MAX_GROWTH: f64 = 1.5;
-    /// Time that requests stay open, relative to the observed time.
+    /// Time for which requests stay open after their response, relative to the observed time.
     pub(crate) const ROOM_FACTOR: f64 = 1.5;
 }

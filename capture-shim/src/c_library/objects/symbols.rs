@@ -23,7 +23,7 @@ pub(crate) struct LoadedObject {
 /// Entry of an object's dynamic section: kind and value.
 pub(super) type DynamicEntry = [usize; 2];
 
-/// Kinds of entries of a dynamic section.
+/// Kinds of entries of a dynamic section (`DT_`).
 pub(super) mod kind {
     pub(super) const NULL: usize = 0;
     pub(super) const HASH: usize = 4;
@@ -33,6 +33,7 @@ pub(super) mod kind {
     pub(super) const RELOCATIONS: usize = 7;
     #[cfg(not(feature = "injected"))]
     pub(super) const RELOCATION_BYTES: usize = 8;
+    /// Relocations of called functions (`DT_JMPREL`).
     #[cfg(not(feature = "injected"))]
     pub(super) const CALLS: usize = 23;
     #[cfg(not(feature = "injected"))]
@@ -42,7 +43,8 @@ pub(super) mod kind {
     pub(super) const VERSIONS: usize = 0x6fff_fff0;
 }
 
-/// Flag of a version that only programs get that were linked with it.
+/// Flag of a symbol version that is not the default: only programs that were linked with this
+/// version get its symbols.
 const HIDDEN: u16 = 0x8000;
 
 /// Kinds of relocations by which a word gets the address of a symbol.
@@ -51,7 +53,8 @@ const ADDRESS_RELOCATIONS: [u32; 3] = [1, 6, 7];
 #[cfg(target_arch = "aarch64")]
 const ADDRESS_RELOCATIONS: [u32; 3] = [257, 1025, 1026];
 
-/// Kinds of symbols.
+/// Kinds of symbols: a thread-local variable (`STT_TLS`), and a function that returns the address
+/// of the one to use on this processor (`STT_GNU_IFUNC`).
 const THREAD_LOCAL: u8 = 6;
 const CHOSEN_AT_LOAD: u8 = 10;
 
@@ -103,7 +106,8 @@ impl LoadedObject {
         ptr::with_exposed_provenance(self.base)
     }
 
-    /// Range that the dynamic linker has written and then made read-only.
+    /// Range that the dynamic linker has written and then made read-only (RELRO): its start and
+    /// end; `None` if the object has none.
     ///
     /// # Safety
     /// The object begins with its header, and is mapped.
@@ -149,8 +153,9 @@ impl LoadedObject {
         self.base
     }
 
-    /// Place of the value of the symbol `name` in the object's symbol table, and the protection of
-    /// its page. The value is the symbol's address less the load bias.
+    /// Place of the value of the symbol `name` in the object's symbol table, and the protection
+    /// (`PROT_`) of its page; `None` if the object does not define the symbol. The value is the
+    /// symbol's address less the load bias.
     #[cfg(not(feature = "injected"))]
     pub(crate) fn symbol_value(&self, name: &CStr) -> Option<(*mut u64, c_int)> {
         let symbols: *const Elf64_Sym = self.dynamic_table(kind::SYMBOLS);
@@ -160,9 +165,9 @@ impl LoadedObject {
             // SAFETY: indices of the object's own table.
             let value = unsafe { &raw const (*symbols.add(index)).st_value };
             // SAFETY: as before.
-            let is_it = self.base.wrapping_add(unsafe { value.read() } as usize) == address;
-            found = is_it.then_some(value);
-            is_it
+            let is_same = self.base.wrapping_add(unsafe { value.read() } as usize) == address;
+            found = is_same.then_some(value);
+            is_same
         });
         let value = found.filter(|_| address != 0)?;
         let flags = self.segment_flags(value.addr())?;
@@ -214,7 +219,7 @@ impl LoadedObject {
         self.segment_flags(address).is_some_and(|flags| flags & libc::PF_X != 0)
     }
 
-    /// Flags of the segment that contains an address.
+    /// Flags (`PF_`) of the segment that contains an address; `None` if there is none.
     #[cfg(not(feature = "injected"))]
     fn segment_flags(&self, address: usize) -> Option<u32> {
         // SAFETY: takes only numbers.

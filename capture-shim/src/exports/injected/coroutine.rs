@@ -10,26 +10,26 @@ use socket_log::layout::lost;
 use super::frame::Frame;
 use super::{goroutines, hook_exit, slots};
 use crate::c_library::errno;
-use crate::hooks::syscall::ByNumber;
+use crate::hooks::syscall::SyscallRoute;
 use crate::hooks::{processes, rights, syscall, threads, unseen};
 use crate::log;
 use crate::state::goroutine::Goroutine;
 use crate::state::slot::{self, Slot};
 
-/// Stack space that a hook may use, in bytes, including handlers that interrupt it. If less is
-/// left, the program's call is made without a hook.
-const ROOM: usize = 128 * 1024;
+/// Stack space that a hook may use, in bytes, including signal handlers that interrupt it. If less
+/// is left, the program's call is made without a hook.
+const HOOK_STACK_BYTES: usize = 128 * 1024;
 
 /// Lowest result of a system call that is an error; the highest is -1.
 const FIRST_ERROR: i64 = -4095;
 
 /// Runs the hook of a system call made by C code, or by Go code if the goroutine is not known, and
 /// ends with the value for `rax`: the result, or the number of a call that is still to be made. An
-/// entry jumps to this function, which does not return: see [`syscall::ByNumber`].
+/// entry jumps to this function, which does not return: see [`syscall::SyscallRoute`].
 pub(super) unsafe extern "C" fn enter(frame: &mut Frame) -> ! {
     frame.goroutine = Goroutine { number: 0, creator: 0 };
     // SAFETY: as the caller guarantees.
-    unsafe { enter_of(frame) }
+    unsafe { enter_with_goroutine(frame) }
 }
 
 /// Runs the hook of a system call at which `r14` holds the goroutine, as [`enter`] does.
@@ -38,20 +38,20 @@ pub(super) unsafe extern "C" fn enter_from_goroutine(frame: &mut Frame) -> ! {
     // SAFETY: the register holds a goroutine; the rest as the caller guarantees.
     unsafe {
         frame.goroutine = goroutines::goroutine_at(r14 as usize);
-        enter_of(frame)
+        enter_with_goroutine(frame)
     }
 }
 
-/// Runs the hook of a system call of the frame's goroutine.
+/// Runs the hook of a system call whose goroutine is already in the frame, as [`enter`] does.
 #[inline(never)]
-unsafe extern "C" fn enter_of(frame: &mut Frame) -> ! {
+unsafe extern "C" fn enter_with_goroutine(frame: &mut Frame) -> ! {
     let result = run_hook(frame);
     // SAFETY: the frame is where `sockcap_before` made it, and nothing on the stack below is used
     // any more.
     unsafe { hook_exit::finish_with(frame, result) }
 }
 
-/// Runs the hook of a system call.
+/// Runs the hook of a system call. Returns the value for `rax`, as [`enter`] describes it.
 #[inline(always)]
 fn run_hook(frame: &mut Frame) -> i64 {
     let slot = slot::current_slot();
@@ -62,12 +62,12 @@ fn run_hook(frame: &mut Frame) -> i64 {
     let number = frame.number;
     let start = slot.stack_end.load(Relaxed) - slot.stack_length.load(Relaxed);
     record_skipped(slot);
-    if ptr::from_ref(frame).addr() < start + ROOM {
+    if ptr::from_ref(frame).addr() < start + HOOK_STACK_BYTES {
         slot.skipped.fetch_add(1, Relaxed);
         return number;
     }
     let [f, e, d, c, b, a] = frame.arguments;
-    if is_plain(number, a) {
+    if bypasses_hook(number, a) {
         prepare_call(slot, frame, number, a);
         return number;
     }
@@ -79,10 +79,10 @@ fn run_hook(frame: &mut Frame) -> i64 {
             // them.
             libc::SYS_fork | libc::SYS_clone => {
                 if number == libc::SYS_clone {
-                    rights::keep_ways(a as i32);
+                    rights::keep_for_new_mounts(a as i32);
                 }
                 let fork = || own_call(number, a, b, c, d, e, f) as libc::pid_t;
-                processes::forked(fork).into()
+                processes::log_fork(fork).into()
             }
             libc::SYS_sigaltstack => {
                 slots::take_over(slot);
@@ -96,8 +96,8 @@ fn run_hook(frame: &mut Frame) -> i64 {
         }
     };
     if frame.has_left == 0 {
-        // The hook answers in place of the kernel. The program is at its system call all the same,
-        // so it makes it with arguments that name nothing: a seccomp filter lets this number pass.
+        // The hook answers in place of the kernel. The program still has to execute its system
+        // call, so it makes the call with invalid arguments: a seccomp filter permits its number.
         frame.has_left = 1;
         let words = [number, -1, -1, -1, -1, -1, -1];
         // SAFETY: this hook's frame, which has not left.
@@ -114,17 +114,18 @@ pub(super) fn record_skipped(slot: &Slot) {
     }
 }
 
+/// Adds the calls without a hook to the log's count of lost records.
 #[cold]
 fn count_skipped(slot: &Slot) {
-    // Only if there is a log: calls before it are no loss.
+    // Calls before the log begins are no loss.
     let Some(writer) = log::existing_writer() else { return };
     let count = slot.skipped.swap(0, Relaxed) + slots::UNATTENDED.swap(0, Relaxed);
     writer.count_lost_records(lost::BUSY, count);
 }
 
-/// Whether the program makes the call without a hook around it, because it does not return in the
-/// usual way, or returns twice.
-fn is_plain(number: c_long, flags: i64) -> bool {
+/// Whether the program makes the call without a hook around it, because the call does not return in
+/// the usual way, or returns twice.
+fn bypasses_hook(number: c_long, flags: i64) -> bool {
     match number {
         libc::SYS_exit | libc::SYS_vfork | libc::SYS_clone3 => true,
         libc::SYS_clone => flags as i32 & libc::CLONE_VM != 0,
@@ -142,9 +143,14 @@ fn prepare_call(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
         libc::SYS_clone3 => unsafe { processes::clone3_flags(first) },
         _ => first as i32,
     };
-    rights::keep_ways(flags);
-    // A thread has its own FS base.
-    if flags & libc::CLONE_VM == 0 || flags & libc::CLONE_SETTLS != 0 {
+    rights::keep_for_new_mounts(flags);
+    if flags & libc::CLONE_VM == 0 {
+        // The child's copy of a note would be recorded a second time.
+        unseen::collect_notes();
+        return;
+    }
+    // A process with its own memory, or a thread with its own FS base, gets its own slot.
+    if flags & libc::CLONE_SETTLS != 0 {
         return;
     }
     if flags & libc::CLONE_VFORK == 0 {
@@ -154,7 +160,7 @@ fn prepare_call(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
     }
     unseen::collect_notes();
     // The child runs in this thread's memory, and has its slot.
-    log::set_aside();
+    log::begin_vfork();
     slot.vfork_waiting.store(slot.waiting.load(Relaxed), Relaxed);
     slot.vfork_floor.store(slot.floor.load(Relaxed), Relaxed);
     slot.vfork_stack.store(frame.stack, Relaxed);
@@ -175,11 +181,12 @@ fn learn_alternate_stack(slot: &Slot, address: i64) {
     slot.alternate_length.store(if is_off { 0 } else { new.ss_size }, Relaxed);
 }
 
-/// Way to the program's own call. An error is -1 and in `errno`. If a hook makes several calls, the
-/// program makes the first one.
+/// Makes the program's own call: leaves the hook, and the program makes the call at its own place.
+/// An error is -1 and in `errno`. If a hook makes several calls, the program makes only the first
+/// one.
 struct ProgramRoute;
 
-impl ByNumber for ProgramRoute {
+impl SyscallRoute for ProgramRoute {
     #[inline(always)]
     unsafe fn call(number: i64, a: i64, b: i64, c: i64, d: i64, e: i64, f: i64) -> i64 {
         let slot = slot::current_slot();

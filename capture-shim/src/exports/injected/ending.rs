@@ -35,9 +35,9 @@ static sockcap_waiting: [u64; 13] = [
 /// To be called while no thread of the process runs.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sockcap_end() -> c_int {
-    state::find_again();
+    state::restore_state();
     // A thread without a slot belongs to a copy of the process which has no log of its own yet.
-    let is_left = slots::is_wiped() || processes::is_left(slots::take_skipped());
+    let is_recorded = slots::is_wiped() || processes::leave_process(slots::take_skipped());
     keep::close_all();
-    c_int::from(!is_left)
+    c_int::from(!is_recorded)
 }

@@ -18,7 +18,8 @@ pub(super) struct Frame {
     /// and the descriptor's entry.
     pub(super) begin: u64,
     pub(super) entry: u64,
-    /// Whether the hook has left for the program's system call.
+    /// 0 until the hook has left for the program's system call; then 1, or for a transfer without a
+    /// coroutine one of the values of `streams.rs`.
     pub(super) has_left: u64,
     /// `r15`, `r14`, `r13`, `r12`, `rbp`, `rbx`.
     pub(super) registers: [u64; 6],

@@ -66,29 +66,29 @@ const THREAD_TO_NEXT: usize = 16;
 /// (`startpc`).
 const CREATOR_TO_FUNCTION: usize = 24;
 
-/// Word of a structure of the runtime, `beyond` bytes after a field.
+/// Word of a structure of the runtime, `beyond` bytes after the field with this offset.
 ///
 /// # Safety
 /// The structure exists, and the word lies within it.
 #[inline(always)]
-unsafe fn read_bounded_word(structure: usize, offset: &AtomicU64, beyond: usize) -> u64 {
+unsafe fn read_word_after(structure: usize, offset: &AtomicU64, beyond: usize) -> u64 {
     let address = structure.wrapping_add(offset.load(Relaxed) as usize).wrapping_add(beyond);
     // SAFETY: as the caller guarantees.
     unsafe { ptr::with_exposed_provenance::<u64>(address).read_volatile() }
 }
 
-/// Word of a structure of the runtime at a field.
+/// Word of a structure of the runtime, at the field with this offset.
 ///
 /// # Safety
-/// As for [`read_bounded_word`].
+/// As for [`read_word_after`].
 #[inline(always)]
 unsafe fn read_word(structure: usize, offset: &AtomicU64) -> u64 {
     // SAFETY: as the caller guarantees.
-    unsafe { read_bounded_word(structure, offset, 0) }
+    unsafe { read_word_after(structure, offset, 0) }
 }
 
-/// Prepares the fields that are read here: without fields, and for a user who left out Go, there
-/// are no goroutines.
+/// Copies the offsets that the patcher has written. If it has written none, or the user has left
+/// out Go, no goroutine is recorded.
 pub(super) fn find_fields() {
     if !options::follows_runtime(b"go") {
         MAIN.store(WRONG, Relaxed);
@@ -126,7 +126,7 @@ pub(super) unsafe fn goroutine_at(address: usize) -> Goroutine {
     unsafe { goroutine_at_slow(address) }
 }
 
-/// Whether this is the address of the main goroutine.
+/// Whether `main`, the value of [`MAIN`], is an address.
 #[inline(always)]
 fn is_known(main: usize) -> bool {
     const { assert!(UNKNOWN == 0 && WRONG == 1) };
@@ -198,8 +198,8 @@ pub(super) extern "C" fn ready(caller: usize, woken: usize) {
             return;
         }
         // A goroutine that never ran begins with its function.
-        let next = read_bounded_word(woken, &FIELDS.thread, THREAD_TO_NEXT);
-        let function = read_bounded_word(woken, &FIELDS.creator, CREATOR_TO_FUNCTION);
+        let next = read_word_after(woken, &FIELDS.thread, THREAD_TO_NEXT);
+        let function = read_word_after(woken, &FIELDS.creator, CREATOR_TO_FUNCTION);
         (goroutine_at(current), goroutine_at(woken), next == function)
     };
     if current == NONE || woken == NONE {

@@ -1,5 +1,5 @@
-//! Slots: each thread gets one at its first hooked system call, or when it first makes a goroutine
-//! ready.
+//! Slots: the state and the hook's stack of each thread. A thread gets its slot at its first hooked
+//! system call, or when it first makes a goroutine ready.
 //!
 //! A thread is identified by its FS base, the address of its control block. A block is reused after
 //! its thread has ended, and then its slot is, too. In a child with a copy of the memory, the slots
@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
 use crate::platform::{identity, mapped_memory, raw};
 use crate::state::private_to_process;
-use crate::state::slot::{NOBODY, Slot};
+use crate::state::slot::{NO_THREAD, Slot};
 
 /// Number of stacks on which threads get their slots: a bit of a word each.
 pub(super) const STACKS: usize = 64;
@@ -29,10 +29,11 @@ const LENGTH: usize = 256 * 1024;
 /// Maximum number of threads with a slot, which makes a table of a megabyte.
 const MAX_THREADS: usize = 1 << 16;
 
-/// Start of the stacks.
+/// Address of the stacks on which threads get their slots; 0 before the library has begun.
 pub(super) static SHARED: AtomicUsize = AtomicUsize::new(0);
-/// Number of times that a stack was requested.
-pub(super) static TURN: AtomicU64 = AtomicU64::new(0);
+/// Number of times that one of these stacks was requested; the next one is this number modulo
+/// [`STACKS`].
+pub(super) static STACK_REQUESTS: AtomicU64 = AtomicU64::new(0);
 /// Stacks with a thread on them, a bit each.
 pub(super) static IN_USE: AtomicU64 = AtomicU64::new(0);
 /// Number of system calls of threads that had no slot and could not get one.
@@ -73,7 +74,7 @@ pub(super) fn begin_slots() -> c_int {
     TABLE.store(table.cast(), Release);
     let null = &raw const sockcap_null_slot;
     sockcap_null_slot.own.store(null.expose_provenance(), Relaxed);
-    sockcap_null_slot.owner.store(NOBODY, Relaxed);
+    sockcap_null_slot.owner.store(NO_THREAD, Relaxed);
     set_gs_base(null);
     0
 }
@@ -97,7 +98,7 @@ pub(super) fn is_wiped() -> bool {
 }
 
 /// FS base of the calling thread.
-fn own_gs_base() -> usize {
+fn own_fs_base() -> usize {
     let base: usize;
     // SAFETY: the kernel allows the instruction.
     unsafe { core::arch::asm!("rdfsbase {0}", out(reg) base, options(nostack, nomem)) };
@@ -108,10 +109,10 @@ fn own_gs_base() -> usize {
 ///
 /// Two threads never have the same owner, so each has its own entry; only a new entry must be
 /// claimed atomically.
-pub(super) extern "C" fn arrive() {
-    let owner = own_gs_base();
+pub(super) extern "C" fn claim_slot() {
+    let owner = own_fs_base();
     // Before a thread has a control block, nothing identifies it.
-    if owner <= NOBODY {
+    if owner <= NO_THREAD {
         return;
     }
     let Some(entry) = find_entry(owner) else { return };
@@ -179,7 +180,7 @@ pub(super) fn take_over(slot: &Slot) {
 /// Leaves the calling thread without hooks for good, since another thread is about to have its FS
 /// base, and so its slot. The calls of both threads are counted as lost.
 pub(super) fn give_up(slot: &Slot) {
-    let owner = slot.owner.swap(NOBODY, Relaxed);
+    let owner = slot.owner.swap(NO_THREAD, Relaxed);
     if let Some(entry) = find_entry(owner) {
         entry.slot.store((&raw const sockcap_null_slot).cast_mut(), Release);
     }
@@ -203,7 +204,7 @@ pub(super) fn take_skipped() -> u64 {
     count
 }
 
-/// Entry of the table for an owner, made if there is none.
+/// Entry of the table for an owner, made if there is none; `None` if the table is full.
 fn find_entry(owner: usize) -> Option<&'static SlotEntry> {
     let table = TABLE.load(Acquire);
     // Control blocks are aligned to at least 64 bytes.

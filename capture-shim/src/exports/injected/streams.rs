@@ -1,8 +1,9 @@
 //! Transfers on streams, which are most calls on sockets: they use no coroutine.
 //!
 //! Before the call, only the descriptor and the clock are read, and both are kept in the frame,
-//! which waits like the frame of any hook. After the call the frame is passed to [`ended`]. Only
-//! there are the vector registers saved, and the program's other registers are still unchanged.
+//! which waits like the frame of any hook. After the call the frame is passed to [`log_in_thread`].
+//! Only there are the vector registers saved, and the program's other registers are still
+//! unchanged.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -131,7 +132,7 @@ macro_rules! go_on_with_transfer {
             "movaps [rsp + {scratch}], xmm15\n",
             "mov rdi, rsp\n",
             "mov rsi, rax\n",
-            "call {ended_in_goroutine}\n",
+            "call {log_in_goroutine}\n",
             "movaps xmm15, [rsp + {scratch}]\n",
             "21:\n",
             "add rsp, {arguments}\n",
@@ -149,7 +150,7 @@ macro_rules! go_on_with_transfer_apart {
             store_vectors!(),
             "mov rdi, rsp\n",
             "mov rsi, rax\n",
-            "call {ended}\n",
+            "call {log_in_thread}\n",
             load_vectors!("rsp"),
             "jmp 21b\n",
         )
@@ -157,9 +158,9 @@ macro_rules! go_on_with_transfer_apart {
 }
 pub(super) use go_on_with_transfer_apart;
 
-/// Logs a transfer that has ended with this result, and returns the result.
+/// Logs a transfer of C code that has ended with this result, and returns the result.
 #[unsafe(link_section = ".text.often_run")]
-pub(super) unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
+pub(super) unsafe extern "C" fn log_in_thread(frame: &mut Frame, result: i64) -> i64 {
     // SAFETY: as the caller guarantees.
     unsafe { log_transfer(frame, result, Goroutine { number: 0, creator: 0 }) }
 }
@@ -167,7 +168,7 @@ pub(super) unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
 /// Logs a transfer that has ended with this result, if `r14` in the frame holds the goroutine, and
 /// returns the result.
 #[unsafe(link_section = ".text.often_run")]
-pub(super) unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i64) -> i64 {
+pub(super) unsafe extern "C" fn log_in_goroutine(frame: &mut Frame, result: i64) -> i64 {
     let [_, r14, ..] = frame.registers;
     // SAFETY: the register holds a goroutine; the rest as the caller guarantees.
     unsafe { log_transfer(frame, result, goroutines::goroutine_at(r14 as usize)) }

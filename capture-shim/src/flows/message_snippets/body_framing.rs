@@ -1,8 +1,8 @@
-//! Bytes that follow an HTTP/1 head, as determined by its lines.
+//! What follows an HTTP/1 head (first line and header lines), as determined by its lines.
 
 use super::conversation::FlowConversation;
 use super::fields::{self, KeptField};
-use super::lines::{FirstLine, START};
+use super::lines::{FirstLine, LINE_START_BYTES};
 
 /// What follows a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct HeaderFacts {
     length: u64,
     /// Status of a response; 0 for a request.
     status: u16,
-    /// Whether the response to a request has no body.
+    /// Whether the head is a request whose response has no body.
     is_bodiless: bool,
     /// Whether a header line stated a valid length of the body.
     has_length: bool,
@@ -56,7 +56,7 @@ impl HeaderFacts {
         }
     }
 
-    /// Notes the facts of a whole line of that `field`, from its beginning.
+    /// Notes the facts of the whole line `line`, which has the field `field`.
     #[inline(always)]
     pub(super) fn note_field(&mut self, field: KeptField, line: &[u8]) {
         if field == KeptField::ContentLength
@@ -69,10 +69,10 @@ impl HeaderFacts {
         }
     }
 
-    /// Notes the facts of a whole line of that `field`, whatever its form.
+    /// Notes the facts of a line of any form, as [`HeaderFacts::note_field`] does for usual ones.
     #[inline(never)]
     fn note_field_slow(&mut self, field: KeptField, line: &[u8]) {
-        let start = line.get(..START).unwrap_or(line);
+        let start = line.get(..LINE_START_BYTES).unwrap_or(line);
         match field {
             KeptField::Naming => {}
             KeptField::ContentLength => match fields::parse_length(start) {

@@ -1,5 +1,7 @@
-//! One direction of a flow: what its bytes are, as far as that is known, and where the next head
-//! begins.
+//! Walks over the bytes of one direction of a flow: determines their protocol as far as possible,
+//! where the next head (first line and header lines of a message) begins, and which bytes are kept.
+//! In unknown protocols the first bytes of each turn are kept: a turn is what one side sends until
+//! the other side sends.
 //!
 //! Nothing here reads the clock, the log or another flow, so it is tested on bytes alone.
 
@@ -20,13 +22,13 @@ mod quick;
 #[path = "direction/recognising.rs"]
 mod recognising;
 
-/// Position in the byte stream of one end.
+/// What the next byte of a direction belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum WalkStage {
     /// Where a head may begin.
     Beginning = 0,
-    /// In the bytes of a turn of unknown form.
+    /// In the bytes of a turn of an unknown protocol.
     Words,
     /// In an incomplete first line.
     FirstLine,
@@ -34,13 +36,13 @@ enum WalkStage {
     Lines,
     /// In a body of known length.
     Body,
-    /// In a body of unknown length.
+    /// In a body of unknown length, up to the next turn or recognisable head.
     Open,
     /// In frames of HTTP/2.
     Frames,
     /// In messages of Redis.
     Redis,
-    /// In bytes that are never kept: encrypted, or frames that were joined in the middle.
+    /// In bytes that are never kept: encrypted bytes, or frames after missed bytes.
     Hidden,
 }
 
@@ -68,36 +70,37 @@ pub(super) struct DirectionState {
     stage: WalkStage,
     /// Whether there were HTTP/1 heads.
     is_http1: bool,
-    /// Whether the first turn was joined in the middle.
-    is_joined: bool,
-    /// Whether bytes were sent before anything was seen.
-    was_joined: bool,
-    /// Whether the bytes are plain text that is encrypted on the flow.
+    /// Whether the first turn may have begun before the flow was followed.
+    first_turn_began_before: bool,
+    /// Whether bytes had passed before the flow was followed.
+    missed_first_bytes: bool,
+    /// Whether the bytes that are walked over are the plain text of an encrypted flow.
     is_plain: bool,
-    /// Number of bytes of the turn that were kept.
-    kept: u16,
+    /// Number of bytes of the current turn that were kept.
+    kept_in_turn: u16,
     /// Begin and end of the latest call, in ticks.
-    latest: [u64; 2],
+    latest_call: [u64; 2],
     /// Number of bytes of the body that are still to come.
-    rest: u64,
+    remaining_body: u64,
     /// Start of a line or frame that arrives in parts.
-    held: TransferPosition,
+    unfinished_start: TransferPosition,
     head: HttpHead,
     frames: FrameWalk,
     redis: RedisMessage,
 }
 
 impl DirectionState {
-    /// Begins with a flow's first byte, or with a later one if the flow was `joined`.
-    pub(super) fn begin_walk(&mut self, joined: bool) {
+    /// Begins with the first byte of the direction, or with a later one if it `missed_bytes`.
+    pub(super) fn begin_walk(&mut self, missed_bytes: bool) {
         self.stage = WalkStage::Beginning;
-        (self.is_http1, self.kept, self.latest) = (false, 0, [0; 2]);
+        (self.is_http1, self.kept_in_turn, self.latest_call) = (false, 0, [0; 2]);
         self.head.line.clear();
-        (self.is_joined, self.was_joined, self.is_plain) = (joined, joined, false);
-        if joined {
+        (self.first_turn_began_before, self.missed_first_bytes) = (missed_bytes, missed_bytes);
+        self.is_plain = false;
+        if missed_bytes {
             // The bytes may be in the middle of anything.
             self.stage = WalkStage::Words;
-            self.kept = MAX_KEPT_TURN_BYTES as u16;
+            self.kept_in_turn = MAX_KEPT_TURN_BYTES as u16;
         }
     }
 
@@ -105,13 +108,13 @@ impl DirectionState {
     /// before.
     pub(super) fn become_plain(&mut self) {
         if !self.is_plain {
-            self.begin_walk(self.was_joined);
+            self.begin_walk(self.missed_first_bytes);
             self.is_plain = true;
         }
     }
 
     /// Notes a call that lasted from `begin` to `end`, in ticks. The bytes walked over next are the
-    /// call's; they begin a turn if `turns`.
+    /// call's; they begin a turn if `turns` is true.
     #[inline(always)]
     pub(super) fn note_call(
         &mut self,
@@ -122,13 +125,13 @@ impl DirectionState {
     ) {
         // Two concurrent threads: the order of their bytes is unknown. A call can have several
         // transfers.
-        if begin < self.latest[1] && self.latest != [begin, end] {
+        if begin < self.latest_call[1] && self.latest_call != [begin, end] {
             self.lose_track(conversation);
         }
-        self.latest = [begin, end];
+        self.latest_call = [begin, end];
         if self.stage == WalkStage::Frames {
-            self.frames.transfer_begins();
-        } else if turns && !core::mem::take(&mut self.is_joined) {
+            self.frames.begin_transfer();
+        } else if turns && !core::mem::take(&mut self.first_turn_began_before) {
             // Tested one after the other: a jump by a table is mispredicted more often.
             if self.stage.is_until_turn() {
                 // The following bytes may be a head.
@@ -141,12 +144,12 @@ impl DirectionState {
         }
     }
 
-    /// Handles the next turn of an end that spoke the Redis protocol.
+    /// Begins the next turn of a direction that was in messages of Redis.
     #[inline(never)]
     fn redis_turns(&mut self, conversation: &FlowConversation) {
         // If both ends send at the same time, as with a long pipeline, a message may be incomplete:
-        // then it continues.
-        if self.redis.is_between() || !conversation.is_redis() {
+        // then the message continues in this turn.
+        if self.redis.is_between_messages() || !conversation.is_redis() {
             self.expect_head();
         }
     }
@@ -154,15 +157,16 @@ impl DirectionState {
     /// Continues at a position where a head may begin.
     fn expect_head(&mut self) {
         self.stage = WalkStage::Beginning;
-        self.kept = 0;
+        self.kept_in_turn = 0;
         self.head.line.clear();
     }
 
-    /// Continues without knowledge until something recognisable begins.
+    /// Continues in an unknown position, since bytes were missed or their order is unknown, until
+    /// something recognisable begins.
     pub(super) fn lose_track(&mut self, conversation: &FlowConversation) {
         conversation.mark_unpaired();
         self.head.line.clear();
-        self.kept = MAX_KEPT_TURN_BYTES as u16;
+        self.kept_in_turn = MAX_KEPT_TURN_BYTES as u16;
         self.stage = match self.stage {
             WalkStage::Frames | WalkStage::Hidden => WalkStage::Hidden,
             _ if self.is_http1 => WalkStage::Open,
@@ -180,12 +184,12 @@ impl DirectionState {
 
     /// Start of an incomplete line or frame, if there is one.
     pub(super) fn unfinished_position(&self) -> Option<TransferPosition> {
-        (self.unfinished_bytes() > 0).then_some(self.held)
+        (self.unfinished_bytes() > 0).then_some(self.unfinished_start)
     }
 
-    /// Notes that a transfer was walked over as far as `end`. An incomplete line or frame may have
-    /// begun in it. `place` returns the position in the flow of the transfer's byte with that
-    /// index.
+    /// Notes that a transfer was walked over up to its byte `end`. If an incomplete line or frame
+    /// has begun in the transfer, remembers where. `place` returns the position of the transfer's
+    /// byte at an offset.
     pub(super) fn note_unfinished_position(
         &mut self,
         end: usize,
@@ -193,14 +197,14 @@ impl DirectionState {
     ) {
         let begun = self.unfinished_bytes();
         if 0 < begun && begun <= end {
-            self.held = place(end - begun);
+            self.unfinished_start = place(end - begun);
         }
     }
 
-    /// Advances past `bytes` bytes that are not visible.
+    /// Advances past `bytes` bytes whose contents are not visible.
     pub(super) fn pass_bytes(&mut self, bytes: u64, conversation: &FlowConversation) {
         match self.stage {
-            WalkStage::Body if bytes <= self.rest => self.skip_body(bytes),
+            WalkStage::Body if bytes <= self.remaining_body => self.skip_body(bytes),
             WalkStage::Frames if self.frames.pass_bytes(bytes) => {}
             WalkStage::Open | WalkStage::Hidden => {}
             _ => self.lose_track(conversation),
@@ -209,22 +213,22 @@ impl DirectionState {
 
     /// Advances past `bytes` bytes of a body.
     fn skip_body(&mut self, bytes: u64) {
-        self.rest -= bytes;
-        if self.rest == 0 {
+        self.remaining_body -= bytes;
+        if self.remaining_body == 0 {
             self.expect_head();
         }
     }
 
-    /// Advances past up to `most` bytes of a body. Returns how many.
+    /// Advances past up to `most` bytes of a body. Returns the number of bytes.
     #[inline(always)]
     fn take_body(&mut self, most: usize) -> usize {
-        let length = self.rest.min(most as u64);
+        let length = self.remaining_body.min(most as u64);
         self.skip_body(length);
         length as usize
     }
 
-    /// Walks over the first of `bytes`, which lie at `at` of a transfer, by the slow path, which
-    /// handles all forms. Returns the number of bytes walked over.
+    /// Walks over the first of `bytes`, which begin at offset `at` of a transfer, by the slow path,
+    /// which handles all forms. Returns the number of bytes walked over.
     #[inline(never)]
     pub(super) fn step_slow(
         &mut self,
@@ -257,7 +261,8 @@ impl DirectionState {
         }
     }
 
-    /// Passes the first bytes of a turn to `sink`.
+    /// Passes `bytes` of a turn, after the buffered bytes `held`, to `sink`, up to the limit of a
+    /// turn. Returns the number of bytes walked over.
     fn keep_words(
         &mut self,
         held: Option<BufferedBytes>,
@@ -267,11 +272,12 @@ impl DirectionState {
     ) -> usize {
         let held = held.as_ref().map_or(&[][..], BufferedBytes::as_slice);
         let all = held.len() + bytes.len();
-        let length = all.min(MAX_KEPT_TURN_BYTES.saturating_sub(usize::from(self.kept)));
+        let length = all.min(MAX_KEPT_TURN_BYTES.saturating_sub(usize::from(self.kept_in_turn)));
         if length > 0 {
-            let (continues, cut) = (self.kept > 0, length < all);
+            let (continues, cut) = (self.kept_in_turn > 0, length < all);
             let (class, has_held) = (SnippetClass::Other, !held.is_empty());
-            let run = SnippetRun { class, offset: at, held: has_held, length, continues, cut };
+            let run =
+                SnippetRun { class, offset: at, has_buffered: has_held, length, continues, cut };
             if held.is_empty() {
                 sink.put_ranges(run, bytes, slice::from_ref(&(0..length)));
             } else {
@@ -279,7 +285,7 @@ impl DirectionState {
                 sink.put_bytes(held);
                 sink.put_bytes(bytes);
             }
-            self.kept += length as u16;
+            self.kept_in_turn += length as u16;
         }
         bytes.len()
     }
@@ -298,13 +304,13 @@ impl DirectionState {
             Ok(()) => bytes.len(),
             Err(OtherForm { from, kept }) => {
                 self.stage = WalkStage::Words;
-                self.kept = kept.unwrap_or(MAX_KEPT_TURN_BYTES) as u16;
+                self.kept_in_turn = kept.unwrap_or(MAX_KEPT_TURN_BYTES) as u16;
                 from
             }
         }
     }
 
-    /// Continues with a first line that arrives in parts.
+    /// Continues with a first line that arrives in parts. Returns the number of bytes walked over.
     fn first_line(
         &mut self,
         bytes: &[u8],
@@ -335,7 +341,8 @@ impl DirectionState {
         }
     }
 
-    /// Continues with the lines of a head, and determines what follows it.
+    /// Continues with the lines of a head in `bytes` from `from` on, and determines what follows
+    /// the head. Returns the index after the last byte walked over.
     fn walk_lines(
         &mut self,
         gathered: &mut GatheredBytes,
@@ -364,16 +371,18 @@ impl DirectionState {
             BodyFraming::Unknown => (WalkStage::Open, 0),
         };
         self.expect_head();
-        (self.stage, self.rest) = (stage, rest);
+        (self.stage, self.remaining_body) = (stage, rest);
         if framing == BodyFraming::Frames {
             self.begin_frames(false, conversation);
         }
     }
 
-    fn begin_frames(&mut self, behind_preface: bool, conversation: &FlowConversation) {
+    /// Continues with frames of HTTP/2, after the first line of a client's preface if
+    /// `after_preface`.
+    fn begin_frames(&mut self, after_preface: bool, conversation: &FlowConversation) {
         self.head.line.clear();
         self.stage = WalkStage::Frames;
-        self.frames.begin_frames(behind_preface);
-        conversation.speaks_http2();
+        self.frames.begin_frames(after_preface);
+        conversation.note_http2();
     }
 }

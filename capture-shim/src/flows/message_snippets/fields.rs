@@ -1,6 +1,6 @@
 //! Fields of a header: which lines are kept, and what they determine about the following bytes.
 
-use super::lines::START;
+use super::lines::LINE_START_BYTES;
 
 /// Header line that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,12 +11,12 @@ pub(super) enum KeptField {
     TransferEncoding,
     /// Field that announces another protocol.
     Upgrade,
-    /// Field that states something else.
+    /// Field that only identifies the message, such as the host or a trace id.
     Naming,
 }
 
-/// Names of the lines that are kept, each with its colon, except the last: all names with this
-/// prefix are kept.
+/// Names of the lines that are kept, each with its colon. The last one is a prefix: all names that
+/// begin with it are kept.
 pub(super) const FIELDS: [(&[u8], KeptField); 9] = [
     (b"host:", KeptField::Naming),
     (b"content-length:", KeptField::ContentLength),
@@ -67,11 +67,11 @@ pub(super) fn choose_field(start: &[u8]) -> FieldChoice {
 }
 
 /// Value of the field `name` in a whole line: the text after the colon, without the surrounding
-/// spaces. `start` is the line's beginning.
+/// spaces. `start` is the line's beginning. `None` if the value is too long to be inspected.
 #[inline]
 fn field_value<'line>(start: &'line [u8], name: &[u8]) -> Option<&'line [u8]> {
     // A value that exceeds the inspected bytes is none of the expected ones.
-    let is_whole = start.len() < START;
+    let is_whole = start.len() < LINE_START_BYTES;
     is_whole.then(|| start.get(name.len()..).unwrap_or(&[]).trim_ascii())
 }
 
@@ -84,8 +84,8 @@ pub(super) fn parse_length(start: &[u8]) -> Option<u64> {
     })
 }
 
-/// Parses the number in a usual line of [`KeptField::ContentLength`], with a space before up to 18
-/// digits, in less time; `None` for other lines.
+/// Parses the number in a usual line of [`KeptField::ContentLength`], which has one space and up to
+/// 18 digits, faster than [`parse_length`]; `None` for other lines.
 #[inline(always)]
 pub(super) fn parse_usual_length(line: &[u8]) -> Option<u64> {
     const BEFORE: usize = b"content-length: ".len();
@@ -116,7 +116,7 @@ struct NameWord {
     value: u64,
     /// The bit that distinguishes lower from upper case, for each byte that is a letter.
     letters: u64,
-    /// All bits of the bytes that the name has.
+    /// All bits of the bytes that the name has in this word.
     known: u64,
 }
 
@@ -143,10 +143,10 @@ impl NameWord {
     }
 }
 
-/// Returns the field of this number in [`FIELDS`], if the line at `at` of `text`, with its first
-/// word given, begins with its name.
+/// The field of this number in [`FIELDS`]; `None` unless the line at `at` of `text`, whose first
+/// eight bytes are `first`, begins with the field's name.
 #[inline(always)]
-fn is_named<const NUMBER: usize>(text: &[u8], at: usize, first: u64) -> Option<KeptField> {
+fn field_if_named<const NUMBER: usize>(text: &[u8], at: usize, first: u64) -> Option<KeptField> {
     let (name, field) = const { FIELDS[NUMBER] };
     let is_this = const { NameWord::from_name(FIELDS[NUMBER].0, 0) }.matches_bytes(first)
         && (name.len() <= 8
@@ -158,7 +158,7 @@ fn is_named<const NUMBER: usize>(text: &[u8], at: usize, first: u64) -> Option<K
     is_this.then_some(field)
 }
 
-/// A bit for each first byte of kept lines, by its lowest six bits: the letters of names in
+/// A bit for each first byte of kept lines, by its lowest six bits: the first letters of names in
 /// [`FIELDS`] in both cases, and the first bytes of the empty line.
 const FIRST_BYTES: u64 = {
     let mut bytes = 1 << b'\r' | 1 << b'\n';
@@ -242,17 +242,17 @@ pub(super) fn named_field(text: &[u8], at: usize, first: u64) -> Option<KeptFiel
     let pair = first as u16 | 0x2020;
     let is = |letters: &[u8; 2]| pair == u16::from_le_bytes(*letters);
     if is(b"co") {
-        is_named::<1>(text, at, first).or_else(|| is_named::<2>(text, at, first))
+        field_if_named::<1>(text, at, first).or_else(|| field_if_named::<2>(text, at, first))
     } else if is(b"ho") {
-        is_named::<0>(text, at, first)
+        field_if_named::<0>(text, at, first)
     } else if is(b"tr") {
-        is_named::<3>(text, at, first).or_else(|| is_named::<5>(text, at, first))
+        field_if_named::<3>(text, at, first).or_else(|| field_if_named::<5>(text, at, first))
     } else if is(b"up") {
-        is_named::<4>(text, at, first)
+        field_if_named::<4>(text, at, first)
     } else if is(b"x-") {
-        is_named::<6>(text, at, first).or_else(|| is_named::<8>(text, at, first))
+        field_if_named::<6>(text, at, first).or_else(|| field_if_named::<8>(text, at, first))
     } else if is(b"b3") {
-        is_named::<7>(text, at, first)
+        field_if_named::<7>(text, at, first)
     } else {
         None
     }

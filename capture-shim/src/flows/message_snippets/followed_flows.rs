@@ -1,7 +1,8 @@
-//! Table of the flows with followed messages: the state of each, by its number.
+//! Table of the flows whose bytes are walked over for snippets: the state of each flow, by its
+//! number.
 //!
 //! A direction is walked over by one thread at a time. A second thread, or a signal handler, does
-//! not wait: it leaves a mark, and the state of the direction counts as lost.
+//! not wait: it sets a flag, and the next walk begins in an unknown position.
 
 use core::cell::UnsafeCell;
 use core::mem::offset_of;
@@ -23,7 +24,7 @@ use crate::tuning::FLOWS_WITH_HEADS;
 pub(super) struct FollowedFlow {
     /// Number of the flow; 0 for none.
     flow: AtomicU32,
-    /// Locks of the sent and of the received bytes.
+    /// Locks of the sent and of the received direction.
     guards: [WalkLock; 2],
     conversation: FlowConversation,
     directions: [UnsafeCell<DirectionState>; 2],
@@ -130,7 +131,7 @@ impl TakenDirection {
         unsafe { &mut *(if self.is_received { received } else { sent }).get() }
     }
 
-    /// Number of the direction.
+    /// Number of the direction: 0 if received, 1 if sent.
     #[inline(always)]
     pub(super) fn direction_number(&self) -> u8 {
         u8::from(!self.is_received)
@@ -183,15 +184,15 @@ pub(super) fn take_direction(flow: u32, is_sent: bool) -> Option<TakenDirection>
 }
 
 /// Begins to follow `flow`, in place of an earlier flow. If a thread is walking over the earlier
-/// flow at this moment, that flow stays. `joined` returns for each direction whether it was joined
-/// after its first bytes.
-pub(super) fn begin_flow(flow: u32, joined: impl FnOnce() -> [bool; 2]) {
+/// flow at this moment, that flow stays. `missed_bytes` returns for the sent and for the received
+/// direction whether bytes have passed already.
+pub(super) fn begin_flow(flow: u32, missed_bytes: impl FnOnce() -> [bool; 2]) {
     let Some(followed) = flow_place(flow) else { return };
     let Some(mut sent) = followed.take_any(true) else { return };
     let Some(mut received) = followed.take_any(false) else { return };
-    let [is_sent_joined, is_received_joined] = joined();
+    let [missed_sent, missed_received] = missed_bytes();
     followed.conversation.clear();
-    sent.direction_state().begin_walk(is_sent_joined);
-    received.direction_state().begin_walk(is_received_joined);
+    sent.direction_state().begin_walk(missed_sent);
+    received.direction_state().begin_walk(missed_received);
     followed.flow.store(flow, Relaxed);
 }

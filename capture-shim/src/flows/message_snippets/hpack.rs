@@ -5,8 +5,9 @@
 //! The table's entries become shorter by that, so a reader drops them later than the two ends do,
 //! which never refer to dropped entries.
 //!
-//! One bit for each entry of the dynamic table records whether the entry's name is chosen. Entries
-//! are counted from the newest on, so the bits of dropped entries do no harm.
+//! A field is chosen if its value is kept. One bit for each entry of the dynamic table records
+//! whether the entry's name is chosen. Entries are counted from the newest on, so the bits of
+//! dropped entries do no harm.
 
 use super::sink::SnippetSink;
 
@@ -23,14 +24,14 @@ pub(super) use whole::BlankedValues;
 const LONGEST_NAME: usize = 20;
 
 /// Number of entries of the static table.
-const STATIC: u32 = 61;
+const STATIC_ENTRIES: u32 = 61;
 
-/// Largest integer that is accepted: longer strings are in no block.
-const LARGEST: u32 = 1 << 24;
+/// Largest integer that is accepted: no block has longer strings.
+const MAX_INTEGER: u32 = 1 << 24;
 
 /// Names of the fields that are kept, in addition to those in the static table, see
 /// [`is_static_kept`].
-const NAMES: [FieldName; 15] = [
+const KEPT_NAMES: [FieldName; 15] = [
     FieldName::with_code(b"traceparent"),
     FieldName::with_code(b"b3"),
     FieldName::with_code(b"x-b3-traceid"),
@@ -52,6 +53,7 @@ const NAMES: [FieldName; 15] = [
 struct FieldName {
     plain: &'static [u8],
     coded: [u8; LONGEST_NAME],
+    /// Number of bytes of the coded name.
     coded_length: usize,
 }
 
@@ -122,10 +124,11 @@ fn is_static_kept(index: u32) -> bool {
     matches!(index, 1..=14 | 28 | 31 | 38)
 }
 
-/// Whether the values of an entry are kept. `chosen` has the entries of the dynamic table.
+/// Whether the values of an entry are kept. `chosen` has a bit for each entry of the dynamic table,
+/// as [`HeaderBlocks::chosen`].
 #[inline(always)]
 fn is_kept(index: u32, chosen: u128) -> bool {
-    match index.checked_sub(STATIC + 1) {
+    match index.checked_sub(STATIC_ENTRIES + 1) {
         None => is_static_kept(index),
         Some(index @ 0..128) => chosen >> index & 1 != 0,
         Some(_) => false,
@@ -136,7 +139,7 @@ fn is_kept(index: u32, chosen: u128) -> bool {
 /// in the dynamic table.
 #[inline(always)]
 fn may_have_query(index: u32) -> bool {
-    matches!(index, 4 | 5) || index > STATIC
+    matches!(index, 4 | 5) || index > STATIC_ENTRIES
 }
 
 /// Position in a block.
@@ -145,7 +148,7 @@ fn may_have_query(index: u32) -> bool {
 enum BlockStep {
     /// At the beginning of a field.
     Field = 0,
-    /// In a number that does not affect anything.
+    /// In a number that is not needed: the index of a whole field, or the size of the table.
     Number,
     /// In the index of the entry that has the field's name.
     Index,
@@ -177,9 +180,9 @@ pub(super) struct HeaderBlocks {
     is_kept: bool,
     /// Whether the name is Huffman-coded.
     is_coded: bool,
-    /// Number of bits of the number so far.
+    /// Number of bits of `number` that further bytes have set so far.
     shift: u8,
-    /// Number so far, or remaining bytes of a string.
+    /// Integer so far, or number of bytes of a string that are still to come.
     number: u32,
     name: [u8; LONGEST_NAME],
     name_length: u8,
@@ -209,7 +212,7 @@ impl HeaderBlocks {
         query: &mut QueryBlanker,
         sink: &mut impl SnippetSink,
     ) {
-        // Bytes before the index `given` were passed to `sink`.
+        // Bytes before the index `given` were passed to `sink`; `at` is the index of the next byte.
         let (mut given, mut at) = (0, 0);
         let put = |from: usize, to: usize, sink: &mut _| {
             SnippetSink::put_bytes(sink, bytes.get(from..to).unwrap_or(&[]));
@@ -308,6 +311,8 @@ impl HeaderBlocks {
         }
     }
 
+    /// Begins a field with its own value. `bits` is the number of bits of the name's index in the
+    /// first byte; `is_indexed` is whether the field becomes an entry of the table.
     fn begin_literal(&mut self, byte: u8, bits: u32, is_indexed: bool) {
         self.is_indexed = is_indexed;
         self.begin_integer(byte, bits, BlockStep::Index);
@@ -327,7 +332,7 @@ impl HeaderBlocks {
 
     /// Continues an integer.
     fn continue_integer(&mut self, byte: u8) {
-        if self.shift > 21 || self.number > LARGEST {
+        if self.shift > 21 || self.number > MAX_INTEGER {
             self.step = BlockStep::Lost;
             return;
         }
@@ -385,7 +390,7 @@ impl HeaderBlocks {
 
 /// Whether a name is one of the chosen ones.
 fn is_chosen(name: &[u8], is_coded: bool) -> bool {
-    NAMES.iter().any(|known| match is_coded {
+    KEPT_NAMES.iter().any(|known| match is_coded {
         true => known.coded.get(..known.coded_length) == Some(name),
         false => known.plain == name,
     })

@@ -21,7 +21,7 @@ pub(super) struct HttpHead {
     kept: u32,
     /// Facts from the head's lines.
     pub(super) facts: HeaderFacts,
-    /// Position in the first line.
+    /// Position in the first line, which decides whether its next byte is kept.
     target: RequestTarget,
 }
 
@@ -33,8 +33,8 @@ impl HttpHead {
         self.facts = HeaderFacts::NONE;
     }
 
-    /// Adds the kept bytes of a first line, which are at `range`: all but its query and possible
-    /// passwords. A query with spaces, by mistake, leaves a piece of each part.
+    /// Adds the bytes of a first line at `range` of `bytes` to `gathered`, without the query and
+    /// possible passwords.
     #[cold]
     pub(super) fn first_line(
         &mut self,
@@ -60,7 +60,8 @@ impl HttpHead {
         }
     }
 
-    /// Begins a first line, with bytes that were buffered.
+    /// Begins a first line with the buffered bytes `held`. `is_whole` is whether the line is
+    /// complete, so that its first word is known to be a method or a version.
     pub(super) fn begin_first_line(
         &mut self,
         gathered: &mut GatheredBytes,
@@ -71,7 +72,7 @@ impl HttpHead {
         gathered.buffer_first(held.filter_bytes(|byte| self.target.accept_byte(byte)));
     }
 
-    /// Begins a head with a partial first line.
+    /// Begins a head whose first line is incomplete, and stays buffered.
     pub(super) fn begin_in_line(&mut self) {
         let line = core::mem::replace(&mut self.line, PartialLine::EMPTY);
         self.begin_head();
@@ -95,7 +96,7 @@ impl HttpHead {
             let Some(end) = find_newline(rest) else {
                 if !rest.is_empty() {
                     self.make_room(gathered, bytes, at, sink);
-                    self.go_on(gathered, rest, from);
+                    self.continue_line(gathered, rest, from);
                 }
                 self.keep_gathered(gathered, bytes, at, sink);
                 return None;
@@ -127,7 +128,7 @@ impl HttpHead {
         }
     }
 
-    /// Keeps the gathered bytes if all places for pieces are taken.
+    /// Passes the gathered bytes to `sink` if all places for ranges are taken.
     #[inline]
     fn make_room(
         &mut self,
@@ -142,8 +143,8 @@ impl HttpHead {
         }
     }
 
-    /// Ends a line that arrived in parts, with `line`, its last part, which is at `range`. Returns
-    /// true if it is the empty line.
+    /// Ends a line that arrived in parts. `line` is its last part, which is at `range`. Returns
+    /// whether the whole line is the empty line.
     #[cold]
     fn end_line(&mut self, gathered: &mut GatheredBytes, line: &[u8], range: Range<usize>) -> bool {
         let before = choose_field(self.line.start());
@@ -164,9 +165,9 @@ impl HttpHead {
         is_end
     }
 
-    /// Continues with a line that does not end in `rest`, which begins at `from`.
+    /// Buffers `rest`, the part of an incomplete line that begins at index `from`.
     #[cold]
-    fn go_on(&mut self, gathered: &mut GatheredBytes, rest: &[u8], from: usize) {
+    fn continue_line(&mut self, gathered: &mut GatheredBytes, rest: &[u8], from: usize) {
         let before = choose_field(self.line.start());
         let held = self.line.buffered_bytes();
         self.line.push_bytes(rest);
@@ -178,8 +179,8 @@ impl HttpHead {
         }
     }
 
-    /// Keeps the gathered pieces of `bytes`, which lie at `at` of the transfer, up to the limit of
-    /// a head.
+    /// Passes the gathered ranges of `bytes`, which begin at offset `at` of the transfer, to
+    /// `sink`, up to the limit of a head.
     pub(super) fn keep_gathered(
         &mut self,
         gathered: &GatheredBytes,
@@ -190,7 +191,8 @@ impl HttpHead {
         self.keep_at_most(MAX_KEPT_LINES_BYTES, gathered, bytes, at, sink);
     }
 
-    /// Keeps the gathered pieces of `bytes`, with at most `most` bytes of the whole head.
+    /// Passes the gathered ranges of `bytes` to `sink`, with at most `most` bytes of the whole
+    /// head.
     pub(super) fn keep_at_most(
         &mut self,
         most: usize,
@@ -215,11 +217,11 @@ impl HttpHead {
         let first = gathered.pieces.ranges().first().map_or(0, |range| range.start);
         let offset = if held.is_empty() { at + first } else { at };
         let (continues, cut) = (is_continued, length < all);
-        let held_too = !held.is_empty();
+        let has_buffered = !held.is_empty();
         sink.begin_run(SnippetRun {
             class: SnippetClass::Http1,
             offset,
-            held: held_too,
+            has_buffered,
             length,
             continues,
             cut,
@@ -244,7 +246,8 @@ impl GatheredBytes {
     pub(super) const NOTHING: GatheredBytes =
         GatheredBytes { held: BufferedBytes::NOTHING, pieces: KeptRanges::NONE };
 
-    /// Puts the `held` bytes, if there are any, before all pieces. There are none yet.
+    /// Puts the buffered bytes `held`, if there are any, before the ranges. To be called before a
+    /// range is added.
     pub(super) fn buffer_first(&mut self, held: BufferedBytes) {
         if !held.as_slice().is_empty() {
             self.held = held;
@@ -257,7 +260,7 @@ impl GatheredBytes {
         self.pieces.clear();
     }
 
-    /// Appends a piece.
+    /// Appends a range of the transfer's bytes.
     pub(super) fn add_range(&mut self, range: Range<usize>) {
         self.pieces.add_range(range);
     }

@@ -7,7 +7,7 @@ use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_WHOLE_FRAME_BYTES};
 
 /// Length of a frame header, in bytes.
-const HEAD: usize = 9;
+const HEADER_BYTES: usize = 9;
 
 // Types of frames, and their flags (RFC 9113, section 6).
 const DATA: u8 = 0;
@@ -21,7 +21,7 @@ const PRIORITY: u8 = 0x20;
 /// Rest of the client's preface, after its first line and before its first frame.
 const PREFACE_REST: &[u8] = b"\r\nSM\r\n\r\n";
 
-/// Payload of a frame.
+/// What becomes of the payload of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum FramePayload {
@@ -29,7 +29,7 @@ enum FramePayload {
     Skipped = 0,
     /// Kept.
     Kept,
-    /// Fragment of a header block, which is kept except for values.
+    /// Fragment of a header block: kept, with the values of most fields blanked.
     Block,
 }
 
@@ -37,14 +37,14 @@ enum FramePayload {
 #[repr(C)]
 pub(super) struct FrameWalk {
     blocks: HeaderBlocks,
-    head: [u8; HEAD],
+    header: [u8; HEADER_BYTES],
     /// Number of bytes of the frame header so far.
-    known: u8,
+    header_length: u8,
     payload: FramePayload,
     /// Whether the first byte of the payload is the padding length.
     is_padded: bool,
     /// Number of remaining bytes before the header block fragment, without the padding length.
-    before: u8,
+    before_block: u8,
     /// Number of bytes of padding after the header block fragment.
     padding: u8,
     /// Number of remaining bytes of the client's preface.
@@ -52,9 +52,9 @@ pub(super) struct FrameWalk {
     /// Offset in the transfer of the frame's first byte.
     offset: u32,
     /// Whether the frame began in an earlier transfer.
-    is_held: bool,
+    began_in_earlier_transfer: bool,
     /// Number of remaining bytes of the payload.
-    rest: u32,
+    payload_rest: u32,
     /// Number of bytes of the payload that were kept.
     kept: u32,
     /// Query of the current value. Few frames need it, so it comes last.
@@ -62,45 +62,47 @@ pub(super) struct FrameWalk {
 }
 
 impl FrameWalk {
-    /// Begins with a first frame; after a client's first line (its preface) if `behind_preface`.
-    pub(super) fn begin_frames(&mut self, behind_preface: bool) {
+    /// Begins with a first frame. If `after_preface`, the rest of a client's preface comes before
+    /// it.
+    pub(super) fn begin_frames(&mut self, after_preface: bool) {
         self.blocks.clear();
-        (self.known, self.rest) = (0, 0);
-        self.preface = if behind_preface { PREFACE_REST.len() as u8 } else { 0 };
+        (self.header_length, self.payload_rest) = (0, 0);
+        self.preface = if after_preface { PREFACE_REST.len() as u8 } else { 0 };
     }
 
     /// Notes that the following bytes are of another transfer than the previous ones.
-    pub(super) fn transfer_begins(&mut self) {
+    pub(super) fn begin_transfer(&mut self) {
         self.offset = 0;
-        self.is_held = self.unfinished_bytes() > 0;
+        self.began_in_earlier_transfer = self.unfinished_bytes() > 0;
     }
 
-    /// Notes that the incomplete frame header consists of buffered bytes.
+    /// Notes that the bytes of an incomplete frame header came with an earlier transfer.
     pub(super) fn mark_header_buffered(&mut self) {
-        self.is_held = self.unfinished_bytes() > 0;
+        self.began_in_earlier_transfer = self.unfinished_bytes() > 0;
     }
 
     /// Number of bytes of an incomplete frame header.
     pub(super) fn unfinished_bytes(&self) -> usize {
-        usize::from(self.known) % HEAD
+        usize::from(self.header_length) % HEADER_BYTES
     }
 
-    /// Advances past `bytes` bytes that are not visible. Returns false if the start of the next
-    /// frame is then unknown.
+    /// Advances past `bytes` bytes whose contents are not visible. Returns false if the start of
+    /// the next frame is unknown after them.
     pub(super) fn pass_bytes(&mut self, bytes: u64) -> bool {
-        let is_within = usize::from(self.known) == HEAD && self.payload == FramePayload::Skipped;
-        if !is_within || bytes > u64::from(self.rest) {
+        let is_within = usize::from(self.header_length) == HEADER_BYTES
+            && self.payload == FramePayload::Skipped;
+        if !is_within || bytes > u64::from(self.payload_rest) {
             return false;
         }
-        self.rest -= bytes as u32;
-        if self.rest == 0 {
-            self.known = 0;
+        self.payload_rest -= bytes as u32;
+        if self.payload_rest == 0 {
+            self.header_length = 0;
         }
         true
     }
 
-    /// Walks over `bytes`, which lie at `at` of the transfer, and passes the kept ones to `sink`.
-    /// Returns false if they are not frames.
+    /// Walks over `bytes`, which begin at offset `at` of the transfer, and passes those that are
+    /// kept to `sink`. Returns false if the bytes are not frames.
     pub(super) fn walk_frames(
         &mut self,
         bytes: &[u8],
@@ -118,26 +120,26 @@ impl FrameWalk {
                 }
                 self.preface -= count as u8;
                 from += count;
-            } else if self.known == 0
-                && let Some(length) = self.pass_whole(rest, at + from, |run, bytes| {
+            } else if self.header_length == 0
+                && let Some(length) = self.pass_whole_frame(rest, at + from, |run, bytes| {
                     sink.put_ranges(run, bytes, slice::from_ref(&(0..run.length)));
                 })
             {
                 from += length;
-            } else if usize::from(self.known) < HEAD {
-                if self.known == 0 {
-                    (self.offset, self.is_held) = ((at + from) as u32, false);
+            } else if usize::from(self.header_length) < HEADER_BYTES {
+                if self.header_length == 0 {
+                    (self.offset, self.began_in_earlier_transfer) = ((at + from) as u32, false);
                 }
-                let places = self.head.iter_mut().skip(usize::from(self.known));
+                let places = self.header.iter_mut().skip(usize::from(self.header_length));
                 let count = places.zip(rest).map(|(place, byte)| *place = *byte).count();
-                self.known += count as u8;
+                self.header_length += count as u8;
                 from += count;
-                if usize::from(self.known) == HEAD {
+                if usize::from(self.header_length) == HEADER_BYTES {
                     let after = bytes.get(from..).unwrap_or(&[]);
                     from += self.begin_frame(after, sink);
                 }
             } else {
-                let length = rest.len().min(self.rest as usize);
+                let length = rest.len().min(self.payload_rest as usize);
                 let part = rest.get(..length).unwrap_or(rest);
                 self.continue_payload(part, at + from, true, sink);
                 from += length;
@@ -148,31 +150,31 @@ impl FrameWalk {
 
     /// Whether a frame begins next.
     #[inline(always)]
-    pub(super) fn is_between(&self) -> bool {
-        self.known == 0 && self.preface == 0
+    pub(super) fn is_between_frames(&self) -> bool {
+        self.header_length == 0 && self.preface == 0
     }
 
-    /// Walks over the frame at the beginning of `bytes`, which lie at `at` of the transfer, if it
-    /// is a usual and complete one. Calls `keep` for the run of its kept bytes. Returns the frame's
-    /// length; `None` without any effect otherwise. A frame must begin there.
+    /// Walks over the frame with which `bytes` begin, at offset `at` of the transfer, if the frame
+    /// is complete and of a frequent kind. Calls `keep` for the run of its kept bytes. Returns the
+    /// frame's length; `None` without any effect if it is another frame.
     #[inline(always)]
-    pub(super) fn pass_whole(
+    pub(super) fn pass_whole_frame(
         &mut self,
         bytes: &[u8],
         at: usize,
         mut keep: impl FnMut(SnippetRun, &[u8]),
     ) -> Option<usize> {
-        let (&[a, b, c, kind, flags, ..], payload) = bytes.split_first_chunk::<HEAD>()?;
-        let length = HEAD + u32::from_be_bytes([0, a, b, c]) as usize;
+        let (&[a, b, c, kind, flags, ..], payload) = bytes.split_first_chunk::<HEADER_BYTES>()?;
+        let length = HEADER_BYTES + u32::from_be_bytes([0, a, b, c]) as usize;
         let frame = bytes.get(..length)?;
-        let (class, held, continues, cut) = (SnippetClass::Http2, false, false, false);
-        let run = |length| SnippetRun { class, offset: at, held, length, continues, cut };
+        let (class, has_buffered, continues, cut) = (SnippetClass::Http2, false, false, false);
+        let run = |length| SnippetRun { class, offset: at, has_buffered, length, continues, cut };
         match (kind, flags & (PADDED | PRIORITY)) {
-            (DATA, _) if flags & END_STREAM != 0 => keep(run(HEAD), bytes),
+            (DATA, _) if flags & END_STREAM != 0 => keep(run(HEADER_BYTES), bytes),
             (DATA, _) => {}
             (HEADERS, 0) if length <= MAX_WHOLE_FRAME_BYTES => {
                 let mut blanks = BlankedValues::NONE;
-                let block = payload.get(..length - HEAD)?;
+                let block = payload.get(..length - HEADER_BYTES)?;
                 if !self.blocks.pass_block(block, &mut blanks) {
                     return None;
                 }
@@ -182,7 +184,7 @@ impl FrameWalk {
                     let mut copy = [0; MAX_WHOLE_FRAME_BYTES];
                     let copy = copy.get_mut(..length)?;
                     copy.copy_from_slice(frame);
-                    blanks.blank_values(copy.get_mut(HEAD..)?);
+                    blanks.blank_values(copy.get_mut(HEADER_BYTES..)?);
                     keep(run(length), copy);
                 }
             }
@@ -191,25 +193,25 @@ impl FrameWalk {
         Some(length)
     }
 
-    /// Begins a frame with a complete header, and walks over its payload as far as it is in
-    /// `after`. Returns the number of bytes walked over.
+    /// Begins a frame whose header is complete, and walks over the part of its payload that is at
+    /// the beginning of `after`. Returns the number of payload bytes walked over.
     fn begin_frame(&mut self, after: &[u8], sink: &mut impl SnippetSink) -> usize {
-        let [a, b, c, kind, flags, ..] = self.head;
-        self.rest = u32::from_be_bytes([0, a, b, c]);
+        let [a, b, c, kind, flags, ..] = self.header;
+        self.payload_rest = u32::from_be_bytes([0, a, b, c]);
         self.kept = 0;
-        (self.before, self.padding, self.is_padded) = (0, 0, false);
+        (self.before_block, self.padding, self.is_padded) = (0, 0, false);
         let is = |flag: u8| flags & flag != 0;
         self.payload = match kind {
-            // Only the header of the frame is kept, and only if it ends a message.
+            // A DATA frame shows only that its message ends: then its header is kept.
             DATA => {
                 if is(END_STREAM) {
-                    self.keep_frame_header(0, self.rest > 0, sink);
+                    self.keep_frame_header(0, self.payload_rest > 0, sink);
                 }
                 FramePayload::Skipped
             }
             HEADERS | PUSH_PROMISE | CONTINUATION => {
                 self.is_padded = is(PADDED) && kind != CONTINUATION;
-                self.before = match kind {
+                self.before_block = match kind {
                     HEADERS if is(PRIORITY) => 5,
                     PUSH_PROMISE => 4,
                     _ => 0,
@@ -223,7 +225,7 @@ impl FrameWalk {
             3 | 4 | 7 => FramePayload::Kept,
             _ => FramePayload::Skipped,
         };
-        let length = after.len().min(self.rest as usize);
+        let length = after.len().min(self.payload_rest as usize);
         if self.payload != FramePayload::Skipped {
             let kept = length.min(MAX_KEPT_FRAME_BYTES);
             self.keep_frame_header(kept, kept < length, sink);
@@ -235,22 +237,24 @@ impl FrameWalk {
         length
     }
 
-    /// Begins a run with the frame header and `length` bytes after it.
+    /// Begins a run with the frame header and `length` bytes after it. `cut` is whether bytes of
+    /// the frame are left out after the run.
     fn keep_frame_header(&self, length: usize, cut: bool, sink: &mut impl SnippetSink) {
         let run = SnippetRun {
             class: SnippetClass::Http2,
             offset: self.offset as usize,
-            held: self.is_held,
-            length: HEAD + length,
+            has_buffered: self.began_in_earlier_transfer,
+            length: HEADER_BYTES + length,
             continues: false,
             // The payload of DATA is never kept, so nothing is missing.
-            cut: cut && self.head.get(3) != Some(&DATA),
+            cut: cut && self.header.get(3) != Some(&DATA),
         };
         sink.begin_run(run);
-        sink.put_bytes(&self.head);
+        sink.put_bytes(&self.header);
     }
 
-    /// Continues with the payload, in a run of its own or in the current one.
+    /// Continues with `bytes` of the payload, which begin at `offset` of the transfer: in a run of
+    /// their own if `is_own`, otherwise in the current run.
     fn continue_payload(
         &mut self,
         bytes: &[u8],
@@ -265,7 +269,7 @@ impl FrameWalk {
             sink.begin_run(SnippetRun {
                 class: SnippetClass::Http2,
                 offset,
-                held: false,
+                has_buffered: false,
                 length,
                 continues: true,
                 cut,
@@ -282,15 +286,15 @@ impl FrameWalk {
 
     /// Advances past `bytes` bytes of the payload.
     fn skip_payload(&mut self, bytes: usize) {
-        self.rest = self.rest.saturating_sub(bytes as u32);
-        if self.rest == 0 {
-            self.known = 0;
+        self.payload_rest = self.payload_rest.saturating_sub(bytes as u32);
+        if self.payload_rest == 0 {
+            self.header_length = 0;
         }
     }
 
     /// Passes bytes of a frame with a header block fragment to `sink`.
     fn walk_header_block(&mut self, bytes: &[u8], sink: &mut impl SnippetSink) {
-        let (mut bytes, mut rest) = (bytes, self.rest as usize);
+        let (mut bytes, mut rest) = (bytes, self.payload_rest as usize);
         if self.is_padded
             && let [first, after @ ..] = bytes
         {
@@ -299,11 +303,11 @@ impl FrameWalk {
             sink.put_bytes(&[*first]);
             (bytes, rest) = (after, rest - 1);
         }
-        let before = bytes.len().min(usize::from(self.before));
+        let before = bytes.len().min(usize::from(self.before_block));
         let (first, after) = bytes.split_at(before);
         sink.put_bytes(first);
-        self.before -= before as u8;
-        let still_before = usize::from(self.before);
+        self.before_block -= before as u8;
+        let still_before = usize::from(self.before_block);
         rest -= before;
         let piece = rest.saturating_sub(still_before + usize::from(self.padding));
         let (piece, padding) = after.split_at(after.len().min(piece));

@@ -6,10 +6,10 @@ use super::newlines::LineEnds;
 use crate::tuning::MAX_FIRST_LINE_BYTES;
 
 /// Number of bytes at a line's beginning that are inspected, and buffered if they arrive in parts.
-pub(super) const START: usize = 40;
+pub(super) const LINE_START_BYTES: usize = 40;
 
 /// Number of bytes at a line's end that are inspected.
-const END: usize = 12;
+const LINE_END_BYTES: usize = 12;
 
 /// Longest method of a request that is recognised, in bytes.
 const LONGEST_METHOD: usize = 20;
@@ -42,20 +42,20 @@ const METHODS: [&[u8]; 20] = [
 /// First line of an HTTP/2 client's preface.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
-/// First line of a proxy, which states the client's address.
+/// Beginning of a proxy's first line, which states the client's address.
 const PROXY: &[u8] = b"PROXY ";
 
 /// Number of bytes in which a newline is searched for here, before libc's function is called. Lines
 /// of heads are shorter than that, and a call takes as long as most of them.
-const NEAR: usize = 64;
+const NEAR_BYTES: usize = 64;
 
 /// Index of the first newline.
 #[inline]
 pub(super) fn find_newline(bytes: &[u8]) -> Option<usize> {
-    let near = bytes.get(..NEAR).unwrap_or(bytes);
+    let near = bytes.get(..NEAR_BYTES).unwrap_or(bytes);
     LineEnds::in_text(near).next().map(|end| end - 1).or_else(|| {
-        let far = bytes.get(NEAR..)?;
-        find_far_newline(far).map(|index| NEAR + index)
+        let far = bytes.get(NEAR_BYTES..)?;
+        find_far_newline(far).map(|index| NEAR_BYTES + index)
     })
 }
 
@@ -72,14 +72,14 @@ fn find_far_newline(bytes: &[u8]) -> Option<usize> {
 pub(super) struct PartialLine {
     // The first field, as it is used most.
     length: u32,
-    start: [u8; START],
-    end: [u8; END],
+    start: [u8; LINE_START_BYTES],
+    end: [u8; LINE_END_BYTES],
 }
 
 impl PartialLine {
     /// Line without bytes.
     pub(super) const EMPTY: PartialLine =
-        PartialLine { start: [0; START], end: [0; END], length: 0 };
+        PartialLine { start: [0; LINE_START_BYTES], end: [0; LINE_END_BYTES], length: 0 };
 
     /// Number of bytes so far.
     pub(super) fn length(&self) -> usize {
@@ -88,7 +88,7 @@ impl PartialLine {
 
     /// Beginning of the line, as far as it is buffered.
     pub(super) fn start(&self) -> &[u8] {
-        self.start.get(..self.length().min(START)).unwrap_or(&self.start)
+        self.start.get(..self.length().min(LINE_START_BYTES)).unwrap_or(&self.start)
     }
 
     /// Copy of the line's beginning, as far as it is buffered.
@@ -103,22 +103,25 @@ impl PartialLine {
 
     /// Appends `bytes`.
     pub(super) fn push_bytes(&mut self, bytes: &[u8]) {
-        let free = self.start.get_mut(self.length.min(START as u32) as usize..).unwrap_or_default();
+        let free = self
+            .start
+            .get_mut(self.length.min(LINE_START_BYTES as u32) as usize..)
+            .unwrap_or_default();
         for (place, byte) in free.iter_mut().zip(bytes) {
             *place = *byte;
         }
-        let kept = END.saturating_sub(bytes.len());
-        self.end.copy_within(END - kept.., 0);
-        let last = bytes.len() - bytes.len().min(END);
+        let kept = LINE_END_BYTES.saturating_sub(bytes.len());
+        self.end.copy_within(LINE_END_BYTES - kept.., 0);
+        let last = bytes.len() - bytes.len().min(LINE_END_BYTES);
         for (place, byte) in self.end.iter_mut().skip(kept).zip(bytes.iter().skip(last)) {
             *place = *byte;
         }
         self.length = self.length.saturating_add(bytes.len() as u32);
     }
 
-    /// The line, as far as it is inspected.
+    /// The beginning and the end of the line so far, without its middle.
     pub(super) fn line_view(&self) -> LineView<'_> {
-        let known = END - self.length().min(END);
+        let known = LINE_END_BYTES - self.length().min(LINE_END_BYTES);
         LineView { start: self.start(), end: self.end.get(known..).unwrap_or(&[]) }
     }
 }
@@ -126,13 +129,14 @@ impl PartialLine {
 /// Buffered bytes of a line.
 #[derive(Clone, Copy)]
 pub(super) struct BufferedBytes {
-    bytes: [u8; START],
+    bytes: [u8; LINE_START_BYTES],
     length: usize,
 }
 
 impl BufferedBytes {
     /// No bytes.
-    pub(super) const NOTHING: BufferedBytes = BufferedBytes { bytes: [0; START], length: 0 };
+    pub(super) const NOTHING: BufferedBytes =
+        BufferedBytes { bytes: [0; LINE_START_BYTES], length: 0 };
 
     /// Copy with the bytes for which `keeps` returns true.
     pub(super) fn filter_bytes(&self, mut keeps: impl FnMut(u8) -> bool) -> BufferedBytes {
@@ -154,7 +158,7 @@ impl BufferedBytes {
     }
 }
 
-/// Whole line without its newline, as far as it is inspected: its beginning and its end.
+/// Parts of a whole line that are inspected: its beginning and its end, without its newline.
 #[derive(Clone, Copy)]
 pub(super) struct LineView<'line> {
     start: &'line [u8],
@@ -164,8 +168,8 @@ pub(super) struct LineView<'line> {
 impl<'line> LineView<'line> {
     /// View of a complete line.
     pub(super) fn from_whole_line(line: &'line [u8]) -> LineView<'line> {
-        let start = line.get(..START).unwrap_or(line);
-        let end = line.get(line.len().saturating_sub(END)..).unwrap_or(line);
+        let start = line.get(..LINE_START_BYTES).unwrap_or(line);
+        let end = line.get(line.len().saturating_sub(LINE_END_BYTES)..).unwrap_or(line);
         LineView { start, end }
     }
 
@@ -183,7 +187,8 @@ impl<'line> LineView<'line> {
 /// Facts from the first line of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FirstLine {
-    /// A request, and whether its response has no body, whatever the lines of the response state.
+    /// A request. `is_bodiless` is whether its response has no body, whatever the lines of the
+    /// response state.
     Request { is_bodiless: bool },
     /// A response of this status.
     Response { status: u16 },
@@ -246,7 +251,7 @@ pub(super) enum HeadLikelihood {
     Other,
     /// The line may be the first of a head; more bytes are needed.
     Maybe,
-    /// The line is the first of a head, as far as its incomplete text shows.
+    /// The line probably is the first of a head; its text is incomplete.
     Likely,
 }
 
@@ -265,14 +270,14 @@ pub(super) fn classify_start(start: &[u8]) -> HeadLikelihood {
         return HeadLikelihood::Maybe;
     }
     match METHODS.iter().any(|method| matches(method)) {
-        true if start.len() < START => HeadLikelihood::Maybe,
+        true if start.len() < LINE_START_BYTES => HeadLikelihood::Maybe,
         true => HeadLikelihood::Likely,
-        false if start.len() < START && is_in_capitals(start) => HeadLikelihood::Maybe,
+        false if start.len() < LINE_START_BYTES && is_in_capitals(start) => HeadLikelihood::Maybe,
         false => HeadLikelihood::Other,
     }
 }
 
-/// Whether an unknown method or protocol may begin here.
+/// Whether a line may begin with the name of an unknown method or protocol, which is in capitals.
 fn is_in_capitals(start: &[u8]) -> bool {
     let length = start.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
     let after = start.get(length..).unwrap_or(&[]);
@@ -281,17 +286,17 @@ fn is_in_capitals(start: &[u8]) -> bool {
         && after.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\r'))
 }
 
-/// Whether a proxy's line, which has up to 107 bytes, begins here.
+/// Whether a line may begin a proxy's line, which has up to 107 bytes.
 fn is_proxy(start: &[u8]) -> bool {
-    start.len() < START && PROXY.iter().zip(start).all(|(known, byte)| known == byte)
+    start.len() < LINE_START_BYTES && PROXY.iter().zip(start).all(|(known, byte)| known == byte)
 }
 
-/// Whether a head definitely begins with `bytes`, in the middle of something else: its first line
-/// is complete, and it is a response or has a known method.
+/// Whether `bytes` are certain to begin with a head, even in the middle of other bytes: the first
+/// line is complete, and is that of a response or has a known method.
 pub(super) fn is_head(bytes: &[u8]) -> bool {
     let searched = bytes.get(..MAX_FIRST_LINE_BYTES).unwrap_or(bytes);
-    // Most lines do not begin a head.
-    let begins = searched.get(..START).unwrap_or(searched);
+    // Most lines are excluded by their first bytes.
+    let begins = searched.get(..LINE_START_BYTES).unwrap_or(searched);
     if classify_start(begins) == HeadLikelihood::Other {
         return false;
     }

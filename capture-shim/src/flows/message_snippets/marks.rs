@@ -1,6 +1,8 @@
-//! Bytes of a text, searched eight at a time: the marks before possible tokens, and spaces.
+//! Searches a text eight bytes at a time: for spaces, and for the marks `?` and `;`, after which a
+//! URL may contain secrets such as access tokens.
 
-/// Index of the first mark after which a query or parameters may contain a token: `?`, `;`.
+/// Index of the first mark after which a URL's query or parameters may contain a secret token: `?`
+/// or `;`.
 #[inline(always)]
 pub(super) fn token_mark(text: &[u8]) -> Option<usize> {
     // The two marks differ in one bit.
@@ -13,12 +15,12 @@ pub(super) fn index_of<const BYTE: u8>(text: &[u8]) -> Option<usize> {
     index_of_any::<BYTE, 0>(text)
 }
 
-/// Index of the first byte of a text that equals `BYTE` except for the bits `EITHER`, which are set
-/// in `BYTE`.
+/// Index of the first byte of a text that equals `BYTE` except for the bits `IGNORED_BITS`, which
+/// are set in `BYTE`.
 #[inline(always)]
-fn index_of_any<const BYTE: u8, const EITHER: u8>(text: &[u8]) -> Option<usize> {
+fn index_of_any<const BYTE: u8, const IGNORED_BITS: u8>(text: &[u8]) -> Option<usize> {
     let marks = const { u64::from_le_bytes([BYTE; 8]) };
-    let either = const { u64::from_le_bytes([EITHER; 8]) };
+    let either = const { u64::from_le_bytes([IGNORED_BITS; 8]) };
     const LOW: u64 = 0x0101_0101_0101_0101;
     let found = |bytes: &[u8; 8]| {
         let other = (u64::from_le_bytes(*bytes) | either) ^ marks;
@@ -40,6 +42,6 @@ fn index_of_any<const BYTE: u8, const EITHER: u8>(text: &[u8]) -> Option<usize> 
             (marks != 0).then(|| text.len() - 8 + index(marks))
         }
         Some(_) => None,
-        None => text.iter().position(|byte| *byte | EITHER == BYTE),
+        None => text.iter().position(|byte| *byte | IGNORED_BITS == BYTE),
     }
 }

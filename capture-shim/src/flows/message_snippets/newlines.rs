@@ -43,7 +43,7 @@ impl Iterator for LineEnds<'_> {
     }
 }
 
-/// A bit for each newline of the block that begins at `from`, and may be shorter than others.
+/// A bit for each newline of the block that begins at `from`. The last block may be shorter.
 #[inline(always)]
 fn in_block(text: &[u8], from: usize) -> u64 {
     let rest = text.get(from..).unwrap_or(&[]);

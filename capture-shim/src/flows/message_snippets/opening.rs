@@ -1,6 +1,7 @@
-//! Openings: beginnings of binary data that decide whether snippets of it are kept.
+//! Openings: the first bytes of a turn (what one side sends until the other side sends), by which
+//! TLS, HTTP/2 and a proxy's header are recognised.
 
-use super::lines::START;
+use super::lines::LINE_START_BYTES;
 
 /// Beginning of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub(super) enum TurnOpening {
     Http2,
     /// A proxy's header with its length in bytes, before the actual data.
     Proxy(usize),
-    /// One of the variants above, if the following bytes match.
+    /// TLS or HTTP/2, if the following bytes match.
     Maybe,
     /// Something else.
     Other,
@@ -68,7 +69,7 @@ fn classify_settings(start: &[u8], is_http2: bool) -> TurnOpening {
 /// Classifies the buffered bytes `held` together with the bytes `after` them.
 #[cold]
 pub(super) fn classify_fragments(held: &[u8], after: &[u8], is_http2: bool) -> TurnOpening {
-    let mut start = [0; START];
+    let mut start = [0; LINE_START_BYTES];
     let mut length = 0;
     for (place, byte) in start.iter_mut().zip(held.iter().chain(after)) {
         *place = *byte;

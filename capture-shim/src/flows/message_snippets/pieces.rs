@@ -52,7 +52,7 @@ impl KeptRanges {
         }
     }
 
-    /// Whether all places for ranges are taken after `count` further ranges.
+    /// Whether all places for ranges would be taken by `count` further ranges.
     #[inline(always)]
     pub(super) fn is_full_with(&self, count: usize) -> bool {
         self.count + count >= MAX_PIECES

@@ -27,12 +27,14 @@ pub(crate) struct PlaintextScope {
     thread: &'static ThreadLogState,
     session: usize,
     direction: Direction,
-    /// Previous mark of the thread: another session, which encrypts the bytes of this one again.
-    before: [usize; 2],
+    /// Mark of the thread before, and its frame: another session, which encrypts the bytes of this
+    /// session again; zeros for none.
+    outer: [usize; 2],
 }
 
 /// Marks that the thread is within a function that moves plain text of `session` in that direction.
-/// `None` if snippets are not kept, and if one function of a session calls another.
+/// Returns the scope to leave after the function; `None` if snippets are not kept, or if one
+/// function of a session calls another.
 #[inline(always)]
 pub(crate) fn enter_scope(session: *const c_void, direction: Direction) -> Option<PlaintextScope> {
     if recording_options().keeps_any_snippets() {
@@ -42,7 +44,7 @@ pub(crate) fn enter_scope(session: *const c_void, direction: Direction) -> Optio
     }
 }
 
-/// Whether plain text is inspected.
+/// Whether plain text is inspected, because snippets are kept.
 #[inline(always)]
 pub(crate) fn is_wanted() -> bool {
     recording_options().keeps_any_snippets()
@@ -51,27 +53,27 @@ pub(crate) fn is_wanted() -> bool {
 #[inline(never)]
 fn mark_thread(session: usize, direction: Direction) -> Option<PlaintextScope> {
     let thread = thread::current_thread();
-    let before = [&thread.session, &thread.session_frame].map(|place| place.load(Relaxed));
-    // The stack grows down.
-    let frame = (&raw const before).addr();
-    let is_inner = before == [scope_mark(session, direction), before[1]] && frame < before[1];
+    let outer = [&thread.session, &thread.session_frame].map(|place| place.load(Relaxed));
+    // The stack grows down, so an inner function has a lower frame.
+    let frame = (&raw const outer).addr();
+    let is_inner = outer == [scope_mark(session, direction), outer[1]] && frame < outer[1];
     if session == 0 || session & 1 != 0 || is_inner || !sessions::begin_session(session) {
         return None;
     }
     thread.session.store(scope_mark(session, direction), Relaxed);
     thread.session_frame.store(frame, Relaxed);
-    Some(PlaintextScope { thread, session, direction, before })
+    Some(PlaintextScope { thread, session, direction, outer })
 }
 
-/// Mark of a session, which has an even address, and of a direction.
+/// Mark of a session and a direction: the session's address, which is even, and one bit.
 fn scope_mark(session: usize, direction: Direction) -> usize {
     session | usize::from(direction == Direction::Send)
 }
 
 impl PlaintextScope {
-    /// Removes the mark, and keeps the snippets in the `bytes` bytes of plain text that lie in
-    /// `parts`, each with its address and maximum length. The program asked for at most `most`
-    /// bytes.
+    /// Removes the mark, and writes the snippets of the `bytes` bytes of plain text that the
+    /// function moved. The text lies in `parts`, each with its address and maximum length. The
+    /// program asked for at most `most` bytes.
     ///
     /// # Safety
     /// The parts are null or readable for their lengths.
@@ -82,7 +84,7 @@ impl PlaintextScope {
         bytes: usize,
         most: usize,
     ) {
-        let PlaintextScope { thread, session, direction, before: [mark, frame] } = self;
+        let PlaintextScope { thread, session, direction, outer: [mark, frame] } = self;
         thread.session.store(mark, Relaxed);
         thread.session_frame.store(frame, Relaxed);
         if bytes == 0 {
@@ -105,7 +107,7 @@ impl PlaintextScope {
             return;
         };
         let conversation = taken.conversation();
-        if !conversation.is_plain_of(session) {
+        if !conversation.assign_session(session) {
             return;
         }
         taken.direction_state().become_plain();
@@ -133,7 +135,7 @@ impl PlaintextScope {
                 }
                 // SAFETY: as the caller guarantees.
                 let text = unsafe { core::slice::from_raw_parts(start, length) };
-                sink.held = taken.direction_state().unfinished_position();
+                sink.buffered_start = taken.direction_state().unfinished_position();
                 taken.direction_state().walk_transfer(text, at, conversation, &mut sink);
                 at += length;
                 taken.direction_state().note_unfinished_position(at, |offset| {
@@ -163,7 +165,7 @@ pub(super) unsafe fn note_encrypted(
 ) {
     let mark = thread::current_thread().session.load(Relaxed);
     let session = mark & !1;
-    if mark == 0 || !conversation.may_be_plain_of(session) {
+    if mark == 0 || !conversation.accepts_session(session) {
         return;
     }
     let is_writing = mark & 1 != 0;
@@ -178,10 +180,10 @@ pub(super) unsafe fn note_encrypted(
         let StreamTransfer { ticks, duration, .. } = *moved;
         match (moved.direction, is_writing) {
             (Direction::Receive, _) => {
-                let moment = CallTime { begin: ticks.wrapping_sub(duration), end: ticks };
+                let call = CallTime { begin: ticks.wrapping_sub(duration), end: ticks };
                 // SAFETY: as the caller guarantees.
                 let mut each = unsafe { buffers.filled_slices(moved.bytes as usize) };
-                each.by_ref().for_each(|bytes| known.received.note_received(moment, bytes));
+                each.by_ref().for_each(|bytes| known.received.note_received(call, bytes));
                 // Earlier sends belonged to a handshake.
                 if is_writing {
                     known.sent.forget();

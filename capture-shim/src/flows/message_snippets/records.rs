@@ -10,12 +10,12 @@ use super::direction::TransferPosition;
 use crate::tuning::MAX_RECORDS_AHEAD;
 
 /// Length of a record header, in bytes.
-const HEAD: usize = 5;
+const HEADER_BYTES: usize = 5;
 
 /// Number of bytes that a TLS 1.3 record has in addition to its plain text, with its header.
-const OVERHEAD: u32 = HEAD as u32 + 17;
+const RECORD_OVERHEAD: u32 = HEADER_BYTES as u32 + 17;
 
-/// Call that moved bytes, in ticks.
+/// Begin and end of a call that moved bytes, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CallTime {
     pub(super) begin: u64,
@@ -26,7 +26,7 @@ pub(super) struct CallTime {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct OpenRecord {
-    moment: CallTime,
+    call: CallTime,
     /// Offset of the record in the bytes of its call.
     at: u32,
     /// Length of the record with its header, in bytes; 0 if unknown.
@@ -39,12 +39,12 @@ struct OpenRecord {
 pub(super) struct TlsRecords {
     /// Records that have begun, in order. The next plain text is in the first one. If there are too
     /// many, the additional ones are treated as part of the last one.
-    begun: [OpenRecord; MAX_RECORDS_AHEAD],
+    open_records: [OpenRecord; MAX_RECORDS_AHEAD],
     count: u32,
-    /// Number of remaining bytes of the latest record.
-    left: u32,
-    /// Number of bytes of plain text of the first record that were returned.
-    given: u32,
+    /// Number of bytes of the latest record that have not arrived yet.
+    record_rest: u32,
+    /// Number of bytes of the first record's plain text that were returned to the program.
+    returned: u32,
     /// Whether the first record's header arrived alone, and the call that brought the bytes after
     /// it.
     is_head_alone: bool,
@@ -55,32 +55,32 @@ pub(super) struct TlsRecords {
 impl TlsRecords {
     /// No records.
     pub(super) const NOTHING: TlsRecords = TlsRecords {
-        begun: [OpenRecord { moment: CallTime { begin: 0, end: 0 }, at: 0, length: 0 };
+        open_records: [OpenRecord { call: CallTime { begin: 0, end: 0 }, at: 0, length: 0 };
             MAX_RECORDS_AHEAD],
         count: 0,
-        left: 0,
-        given: 0,
+        record_rest: 0,
+        returned: 0,
         is_head_alone: false,
         has_body_call: false,
         body_call: CallTime { begin: 0, end: 0 },
     };
 
-    /// Notes `bytes` that were received by a call of that `moment`. A library receives after it has
-    /// returned all complete records.
-    pub(super) fn note_received(&mut self, moment: CallTime, bytes: &[u8]) {
-        if self.left == 0 {
+    /// Notes `bytes` that were received by `call`. A library receives only after it has returned
+    /// the plain text of all complete records.
+    pub(super) fn note_received(&mut self, call: CallTime, bytes: &[u8]) {
+        if self.record_rest == 0 {
             self.forget();
         } else if self.count > 1 {
-            let last = self.begun.get(self.count as usize - 1).copied();
-            let left = self.left;
+            let last = self.open_records.get(self.count as usize - 1).copied();
+            let left = self.record_rest;
             self.forget();
-            self.left = left;
+            self.record_rest = left;
             last.into_iter().for_each(|last| self.push_record(last));
         }
-        let mut at = (self.left as usize).min(bytes.len());
-        self.left -= at as u32;
+        let mut at = (self.record_rest as usize).min(bytes.len());
+        self.record_rest -= at as u32;
         if at > 0 && self.is_head_alone && !self.has_body_call {
-            (self.body_call, self.has_body_call) = (moment, true);
+            (self.body_call, self.has_body_call) = (call, true);
         }
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             // Bytes that are not a record may be followed by more of them: then the end is not
@@ -88,58 +88,55 @@ impl TlsRecords {
             let known = record_length(rest);
             let length = known.unwrap_or(rest.len());
             let available = length.min(rest.len());
-            self.left = (length - available) as u32;
+            self.record_rest = (length - available) as u32;
             if self.count == 0 {
-                self.is_head_alone = bytes.len() == HEAD;
+                self.is_head_alone = bytes.len() == HEADER_BYTES;
             }
-            self.push_record(OpenRecord {
-                moment,
-                at: at as u32,
-                length: known.unwrap_or(0) as u32,
-            });
+            self.push_record(OpenRecord { call, at: at as u32, length: known.unwrap_or(0) as u32 });
             at += available;
         }
     }
 
-    /// Notes a send by a call of that `moment`: the first one after plain text was passed begins
-    /// its record.
-    pub(super) fn note_sent(&mut self, moment: CallTime) {
+    /// Notes a send by `call`. The record of a plain text begins with the first send after the text
+    /// was passed to the library.
+    pub(super) fn note_sent(&mut self, call: CallTime) {
         if self.count == 0 {
-            self.push_record(OpenRecord { moment, at: 0, length: 0 });
+            self.push_record(OpenRecord { call, at: 0, length: 0 });
         }
     }
 
-    fn push_record(&mut self, begun: OpenRecord) {
-        if let Some(place) = self.begun.get_mut(self.count as usize) {
-            *place = begun;
+    fn push_record(&mut self, record: OpenRecord) {
+        if let Some(place) = self.open_records.get_mut(self.count as usize) {
+            *place = record;
             self.count += 1;
         }
     }
 
     /// Accounts for `bytes` bytes of plain text, returned to a caller that asked for at most
-    /// `most`. Returns their origin; `None` if it is not known.
+    /// `most` bytes. Returns the origin of the text; `None` if it is not known.
     pub(super) fn take_plaintext(&mut self, bytes: usize, most: usize) -> Option<PlaintextOrigin> {
-        let begun = self.begun.first().filter(|_| self.count > 0)?;
-        let (has_body_call, given) = (self.has_body_call, self.given);
+        let record = self.open_records.first().filter(|_| self.count > 0)?;
+        let (has_body_call, given) = (self.has_body_call, self.returned);
         let origin = PlaintextOrigin {
-            begun: *begun,
+            record: *record,
             body_call: has_body_call.then_some(self.body_call),
-            given,
+            returned: given,
         };
-        self.given = given.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        self.returned = given.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
         // A library returns the rest of one record, and only then continues with the next one.
-        let is_all = bytes < most || begun.length > 0 && self.given + OVERHEAD >= begun.length;
-        if bytes > 0 && is_all && self.count > 1 {
-            self.begun.copy_within(1.., 0);
+        let is_record_over =
+            bytes < most || record.length > 0 && self.returned + RECORD_OVERHEAD >= record.length;
+        if bytes > 0 && is_record_over && self.count > 1 {
+            self.open_records.copy_within(1.., 0);
             self.count -= 1;
-            (self.given, self.is_head_alone, self.has_body_call) = (0, false, false);
+            (self.returned, self.is_head_alone, self.has_body_call) = (0, false, false);
         }
         Some(origin)
     }
 
     /// Removes all records.
     pub(super) fn forget(&mut self) {
-        (self.count, self.left, self.given) = (0, 0, 0);
+        (self.count, self.record_rest, self.returned) = (0, 0, 0);
         (self.is_head_alone, self.has_body_call) = (false, false);
     }
 }
@@ -149,7 +146,7 @@ impl TlsRecords {
 fn record_length(bytes: &[u8]) -> Option<usize> {
     match bytes {
         [20..=24, 3, 0..=4, high, low, ..] => {
-            Some(HEAD + usize::from(u16::from_be_bytes([*high, *low])))
+            Some(HEADER_BYTES + usize::from(u16::from_be_bytes([*high, *low])))
         }
         _ => None,
     }
@@ -158,36 +155,36 @@ fn record_length(bytes: &[u8]) -> Option<usize> {
 /// Origin of plain text that was returned by one call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaintextOrigin {
-    begun: OpenRecord,
+    record: OpenRecord,
     body_call: Option<CallTime>,
-    given: u32,
+    returned: u32,
 }
 
 impl PlaintextOrigin {
     /// Call that the text is attributed to.
     pub(super) fn call_time(&self) -> CallTime {
-        self.begun.moment
+        self.record.call
     }
 
     /// Position of the byte at `offset` of the text: its call, and an offset in the bytes of the
-    /// call, which is no larger than the offset of its encrypted form, and larger than the offset
-    /// of any byte before. Both ends of a connection find the same byte of the stream: a record's
-    /// first byte is at the record's beginning, and others follow its header as if they were not
-    /// encrypted.
+    /// call. The offset is no larger than the offset of the encrypted byte, and larger than the
+    /// offset of any earlier byte of the text. Both ends of a connection find the same position in
+    /// the stream: the first byte of a text is at its record's beginning, and its other bytes
+    /// follow the record's header as if they were not encrypted.
     pub(super) fn position_of(&self, offset: usize) -> (CallTime, u32) {
-        let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_add(self.given);
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_add(self.returned);
         match (offset, self.body_call) {
-            (0, _) => (self.begun.moment, self.begun.at),
+            (0, _) => (self.record.call, self.record.at),
             (_, Some(body_call)) => (body_call, offset),
             (_, None) => {
-                let at = self.begun.at.saturating_add(HEAD as u32);
-                (self.begun.moment, at.saturating_add(offset))
+                let at = self.record.at.saturating_add(HEADER_BYTES as u32);
+                (self.record.call, at.saturating_add(offset))
             }
         }
     }
 
-    /// Returns the position in the form of snippets: by the begin of the call if sent, by its end
-    /// if received.
+    /// The position of [`PlaintextOrigin::position_of`] as snippets state it: with the begin of the
+    /// call if the text was sent, and with the call's end if it was received.
     pub(super) fn transfer_position(
         &self,
         direction: Direction,

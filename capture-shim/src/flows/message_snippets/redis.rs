@@ -14,9 +14,9 @@ use super::sink::{SnippetClass, SnippetRun, SnippetSink};
 use crate::tuning::{MAX_KEPT_REDIS_BYTES, MAX_KEPT_REDIS_TEXT_BYTES};
 
 /// Greatest number that a line may state: Redis uses no greater ones.
-const GREATEST: u64 = 1 << 40;
+const MAX_STATED_NUMBER: u64 = 1 << 40;
 
-/// Part of the current message, as far as it determines whether it is kept.
+/// Part of the current message, which determines whether the next bytes are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum RedisElement {
@@ -30,40 +30,45 @@ enum RedisElement {
     Rest,
 }
 
-/// Position in a line that states a number.
+/// What precedes the next byte in a line that states a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum NumberState {
+    /// The type only.
     None = 0,
+    /// A minus sign.
     Sign,
+    /// A digit.
     Some,
+    /// The carriage return after the digits.
     Return,
 }
 
-/// Current message. All fields may be zeros: then the next message begins.
+/// Current message of one direction. All fields may be zeros: then the next byte begins a message.
 #[repr(C)]
 pub(super) struct RedisMessage {
-    /// Number of remaining elements, including the message itself.
+    /// Number of elements that are still to come, including the message itself.
     elements: u64,
-    /// Number of remaining bytes of a text, including the end of its line.
+    /// Number of bytes of the current text that are still to come, including the end of its line.
     text: u64,
     /// Number that the line states so far.
     number: u64,
     digits: NumberState,
     is_negative: bool,
     /// Type of the current line; 0 for none.
-    kind: u8,
+    line_kind: u8,
     part: RedisElement,
     /// Type of the message.
-    first: u8,
+    message_kind: u8,
     /// Number of bytes of the message that were kept.
     kept: u8,
 }
 
-/// Bytes of another form: the index of the first one, from which on nothing was kept, and how much
-/// of a message was kept before; `None` if its rest is left out.
+/// Bytes that turned out not to be messages of Redis.
 pub(super) struct OtherForm {
+    /// Index of the first of these bytes. From there on nothing was kept.
     pub(super) from: usize,
+    /// Number of bytes that were kept of the message before; `None` if its rest is left out.
     pub(super) kept: Option<usize>,
 }
 
@@ -74,7 +79,7 @@ pub(super) fn begins_message(first: u8, is_redis: impl FnOnce() -> bool) -> bool
     first == b'*' || is_redis() && is_type(first)
 }
 
-/// Whether `byte` is a type.
+/// Whether `byte` is the type of a message or an element.
 pub(super) fn is_type(byte: u8) -> bool {
     is_sized(byte) || matches!(byte, b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(')
 }
@@ -85,7 +90,7 @@ pub(super) fn is_sized(kind: u8) -> bool {
 }
 
 /// Complete line at the beginning of `bytes` with a number of at most six digits: its type, its
-/// number, and its length.
+/// number, and its length in bytes with its end; `None` for another beginning.
 #[inline(always)]
 fn usual_header(bytes: &[u8]) -> Option<(u8, u64, usize)> {
     let [kind, rest @ ..] = bytes else { return None };
@@ -123,34 +128,35 @@ pub(super) fn pass_message(bytes: &[u8], conversation: &FlowConversation) -> Opt
         from += message.text as usize;
         message.text = 0;
     }
-    (from == bytes.len() && message.is_between()).then_some(kept)
+    (from == bytes.len() && message.is_between_messages()).then_some(kept)
 }
 
 impl RedisMessage {
-    /// No message; the next one begins.
+    /// State between two messages.
     const BETWEEN: RedisMessage = RedisMessage {
         elements: 0,
         text: 0,
         number: 0,
         digits: NumberState::None,
         is_negative: false,
-        kind: 0,
+        line_kind: 0,
         part: RedisElement::Line,
-        first: 0,
+        message_kind: 0,
         kept: 0,
     };
 
     /// Continues at the beginning of a message.
     pub(super) fn clear(&mut self) {
-        (self.elements, self.text, self.kind) = (0, 0, 0);
+        (self.elements, self.text, self.line_kind) = (0, 0, 0);
     }
 
     /// Whether the next byte begins a message.
-    pub(super) fn is_between(&self) -> bool {
-        self.elements == 0 && self.text == 0 && self.kind == 0
+    pub(super) fn is_between_messages(&self) -> bool {
+        self.elements == 0 && self.text == 0 && self.line_kind == 0
     }
 
-    /// Walks over `bytes`, which lie at `at` of a transfer, and passes the kept ones to `sink`.
+    /// Walks over `bytes`, which begin at offset `at` of a transfer, and passes those that are kept
+    /// to `sink`. Fails if the bytes are not messages.
     pub(super) fn walk_messages(
         &mut self,
         bytes: &[u8],
@@ -161,7 +167,7 @@ impl RedisMessage {
         // Beginning and current end of the kept part of the message.
         let (mut begin, mut end, mut from) = (0, 0, 0);
         while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
-            if !self.is_between() {
+            if !self.is_between_messages() {
                 let is_kept = self.part != RedisElement::Rest;
                 let Some(count) = self.pass_element(rest, conversation) else {
                     let kept = (is_kept || end > begin).then_some(usize::from(self.kept));
@@ -185,7 +191,7 @@ impl RedisMessage {
             if self.part == RedisElement::Rest {
                 from += self.pass_texts(bytes.get(from..).unwrap_or(&[]));
             }
-            if self.is_between() {
+            if self.is_between_messages() {
                 self.keep_range(bytes, begin..end, from, at, sink);
                 (begin, end) = (from, from);
             }
@@ -194,9 +200,9 @@ impl RedisMessage {
         Ok(())
     }
 
-    /// Walks over the kept part of a message that begins here, if the message is a usual one: a
-    /// command's first lines and name, or the line of a text reply. Returns the part's length; 0 if
-    /// the message is another, or incomplete.
+    /// Walks over the kept part of the message that `bytes` begin with, if it is a usual message: a
+    /// command's first lines and name, or the line of a text reply. Returns the part's length in
+    /// bytes; 0 if the message is of another kind, or incomplete.
     #[inline(always)]
     fn pass_usual(&mut self, bytes: &[u8], conversation: &FlowConversation) -> usize {
         match usual_header(bytes) {
@@ -213,7 +219,7 @@ impl RedisMessage {
                 if end > MAX_KEPT_REDIS_BYTES || bytes.get(end - 1) != Some(&b'\n') {
                     return 0;
                 }
-                conversation.speaks_redis();
+                conversation.note_redis();
                 (self.elements, self.part) = (count - 1, RedisElement::Rest);
                 end
             }
@@ -221,13 +227,14 @@ impl RedisMessage {
         }
     }
 
-    /// Advances past complete texts. Returns the number of their bytes, including their lines.
+    /// Advances past complete elements that are texts. Returns the number of their bytes, including
+    /// the lines before the texts.
     #[inline(always)]
     fn pass_texts(&mut self, bytes: &[u8]) -> usize {
         let mut from = 0;
         while self.elements > 0
             && self.text == 0
-            && self.kind == 0
+            && self.line_kind == 0
             && let Some((b'$', length, head)) = bytes.get(from..).and_then(usual_header)
             && let end = from + head + length as usize + 2
             && bytes.get(end - 1) == Some(&b'\n')
@@ -238,8 +245,8 @@ impl RedisMessage {
         from
     }
 
-    /// Walks over the remaining text or line at the beginning of `rest`, as far as it is present.
-    /// Returns its length; `None` if the bytes have another form.
+    /// Walks over the text or line with which `rest` begins, up to its end or the end of `rest`.
+    /// Returns the number of bytes walked over; `None` if they are not of a Redis message.
     #[inline(always)]
     fn pass_element(&mut self, rest: &[u8], conversation: &FlowConversation) -> Option<usize> {
         if self.text > 0 {
@@ -252,24 +259,24 @@ impl RedisMessage {
             return Some(count);
         }
         let mut from = 0;
-        if self.kind == 0 {
+        if self.line_kind == 0 {
             let kind = *rest.first()?;
             if !is_type(kind) {
                 return None;
             }
-            (self.kind, self.number, self.digits) = (kind, 0, NumberState::None);
+            (self.line_kind, self.number, self.digits) = (kind, 0, NumberState::None);
             self.is_negative = false;
             match self.part {
-                RedisElement::Line => self.first = kind,
+                RedisElement::Line => self.message_kind = kind,
                 // The message is a command: nothing else begins this way.
-                RedisElement::Element if kind == b'$' && self.first == b'*' => {
-                    conversation.speaks_redis()
+                RedisElement::Element if kind == b'$' && self.message_kind == b'*' => {
+                    conversation.note_redis()
                 }
                 _ => {}
             }
             from = 1;
         }
-        if !is_sized(self.kind) {
+        if !is_sized(self.line_kind) {
             let line = rest.get(from..).unwrap_or(&[]);
             let Some(end) = find_newline(line) else { return Some(rest.len()) };
             self.end_line();
@@ -281,7 +288,7 @@ impl RedisMessage {
                 (b'0'..=b'9', NumberState::None | NumberState::Sign | NumberState::Some) => {
                     self.number = self.number * 10 + u64::from(byte - b'0');
                     self.digits = NumberState::Some;
-                    if self.number > GREATEST {
+                    if self.number > MAX_STATED_NUMBER {
                         return None;
                     }
                 }
@@ -299,10 +306,10 @@ impl RedisMessage {
         Some(from)
     }
 
-    /// Continues after a line.
+    /// Determines what follows a line that has ended.
     #[inline(always)]
     fn end_line(&mut self) {
-        let kind = core::mem::take(&mut self.kind);
+        let kind = core::mem::take(&mut self.line_kind);
         let number = if self.is_negative { 0 } else { self.number };
         self.elements = self.elements.saturating_sub(1);
         let has_text = is_text(kind) && !self.is_negative;
@@ -321,7 +328,8 @@ impl RedisMessage {
         };
     }
 
-    /// Keeps a range of bytes of the message, which was passed up to `to`.
+    /// Passes the bytes of the message at `range` to `sink`, up to the limit of a message. The
+    /// message was walked over up to the index `to`.
     fn keep_range(
         &mut self,
         bytes: &[u8],
@@ -341,10 +349,16 @@ impl RedisMessage {
             self.part = RedisElement::Rest;
         }
         // The run is also cut if the bytes that are left out are still to come.
-        let cut = kept.end < to || !self.is_between() && self.part == RedisElement::Rest;
+        let cut = kept.end < to || !self.is_between_messages() && self.part == RedisElement::Rest;
         let (continues, offset) = (before > 0, at + kept.start);
-        let run =
-            SnippetRun { class: SnippetClass::Other, offset, held: false, length, continues, cut };
+        let run = SnippetRun {
+            class: SnippetClass::Other,
+            offset,
+            has_buffered: false,
+            length,
+            continues,
+            cut,
+        };
         sink.put_ranges(run, bytes, slice::from_ref(&kept));
     }
 }

@@ -1,9 +1,9 @@
 //! Sessions of TLS libraries: the flow of each, and the origin of its plain text.
 //!
 //! A session is identified by the address of the library's object. The flow is determined by the
-//! socket calls that the library makes within its own functions, so it does not matter how it
-//! received the socket. A session without such calls (it reads and writes memory, and the program
-//! moves the bytes) has no flow.
+//! socket calls that the library makes within its own functions, so it does not matter how the
+//! library got the socket. A session without such calls has no flow: the library reads and writes
+//! memory only, and the program moves the bytes.
 
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -20,7 +20,9 @@ use crate::tuning::TLS_SESSIONS;
 pub(super) struct SessionState {
     /// Number of the session's flow; 0 for none.
     pub(super) flow: u32,
+    /// Records that the session received.
     pub(super) received: TlsRecords,
+    /// Records that the session sent.
     pub(super) sent: TlsRecords,
 }
 
@@ -62,7 +64,8 @@ fn session_place(key: usize) -> Option<&'static TlsSession> {
 }
 
 impl TlsSession {
-    /// Calls `then` with the state, unless another thread uses it.
+    /// Calls `then` with the state, and returns its result; `None` if another thread uses the
+    /// state.
     fn with_state<R>(&self, then: impl FnOnce(&mut SessionState) -> R) -> Option<R> {
         if self.is_taken.swap(true, Acquire) {
             return None;
@@ -74,8 +77,8 @@ impl TlsSession {
     }
 }
 
-/// Assigns its place to the session `key`, replacing an earlier session. Returns false if the
-/// earlier session is used at this moment, or snippets are not kept.
+/// Gives the session `key` its place in the table, if it does not have it, in place of an earlier
+/// session. Returns false if the earlier session is used at this moment, or snippets are not kept.
 pub(super) fn begin_session(key: usize) -> bool {
     let Some(session) = session_place(key) else { return false };
     let begun = || {
@@ -88,14 +91,14 @@ pub(super) fn begin_session(key: usize) -> bool {
     session.key.load(Relaxed) == key || begun().is_some()
 }
 
-/// Calls `then` with the state of the session `key`; `None` if there is no such state, or another
-/// thread uses it.
+/// Calls `then` with the state of the session `key`, and returns its result; `None` if the session
+/// has no state, or another thread uses the state.
 pub(super) fn with_session<R>(key: usize, then: impl FnOnce(&mut SessionState) -> R) -> Option<R> {
     let session = session_place(key)?;
     session.with_state(|known| (session.key.load(Relaxed) == key).then(|| then(known))).flatten()
 }
 
-/// Removes the session `key` when its object ends.
+/// Removes the session `key` when its object is freed.
 pub(super) fn forget_session(key: usize) {
     if let Some(session) = session_place(key)
         && session.key.load(Relaxed) == key

@@ -17,15 +17,15 @@ pub(super) enum SnippetClass {
     Other = 3,
 }
 
-/// Contiguous kept bytes.
+/// Run: bytes of one direction that are kept as one snippet, or that continue the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SnippetRun {
     /// Class of the snippet.
     pub(super) class: SnippetClass,
-    /// Offset in the transfer of the run's first byte, or of the first byte that was not buffered.
+    /// Offset in the transfer of the run's first byte that was not buffered in an earlier transfer.
     pub(super) offset: usize,
     /// Whether the run begins with buffered bytes of earlier transfers.
-    pub(super) held: bool,
+    pub(super) has_buffered: bool,
     /// Number of bytes.
     pub(super) length: usize,
     /// Whether the run continues the previous run.
@@ -50,6 +50,6 @@ pub(super) trait SnippetSink {
         }
     }
 
-    /// Appends `count` blanks to the current run, in place of bytes that must not be kept.
+    /// Appends `count` blanks (`*`) to the current run, in place of bytes that must not be kept.
     fn put_blanks(&mut self, count: usize);
 }

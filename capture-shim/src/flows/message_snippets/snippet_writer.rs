@@ -13,35 +13,40 @@ use super::turns::TurnStart;
 use crate::log::{OpenSnippet, RecordWriter};
 use crate::state::options::recording_options;
 
-/// Number of ticks by which a record may be older than the records around it. Times are kept as
-/// their low 32 bits, and read as the nearest to the time of the chunk.
+/// Number of ticks by which a record may be older than the records around it. A log has the low 32
+/// bits of a time, which a reader completes by the time of the log's chunk.
 const MAX_TICKS_BACK: u64 = 1 << 30;
 
 /// Sink that writes the kept bytes of one transfer or datagram.
 pub(super) struct SnippetWriter {
     writer: RecordWriter,
+    /// Current time, in ticks.
     now: u64,
-    /// Facts of the next record.
-    next: SnippetHeader,
+    /// Header of the next record.
+    header: SnippetHeader,
     /// Number of bytes of the run that have no record yet.
-    left: usize,
+    unwritten: usize,
     /// Time of the transfer, in ticks.
     ticks: u64,
-    /// Position of the first byte that was buffered before.
-    pub(super) held: Option<TransferPosition>,
+    /// Position of the first byte that was buffered in earlier transfers, if there is one.
+    pub(super) buffered_start: Option<TransferPosition>,
     /// Origin of plain text, which differs from the position of its transfer.
     origin: Option<PlaintextOrigin>,
+    /// Record that is being filled.
     open: Option<OpenSnippet>,
     /// Blanking of turns; `None` if kept bytes are written unchanged.
     turn: Option<TurnBlanking>,
-    /// The run of kept bytes that is being received, if turns are blanked.
-    coming: Option<SnippetRun>,
+    /// Run of a turn whose bytes are collected until they are complete, and then blanked.
+    turn_run: Option<SnippetRun>,
 }
 
-/// Turn that is blanked, its conversation, and the number of its direction.
+/// What is needed to blank a turn (what one side sends until the other side sends).
 pub(super) struct TurnBlanking {
+    /// First bytes of the turn.
     pub(super) turn: &'static mut TurnStart,
+    /// Conversation of the turn's flow.
     pub(super) conversation: &'static FlowConversation,
+    /// Number of the turn's direction: 0 if received, 1 if sent.
     pub(super) direction: u8,
 }
 
@@ -54,7 +59,7 @@ impl SnippetWriter {
         ticks: u64,
         now: u64,
     ) -> SnippetWriter {
-        let next = SnippetHeader {
+        let header = SnippetHeader {
             direction,
             class: 0,
             flow,
@@ -66,8 +71,19 @@ impl SnippetWriter {
             datagram: false,
             plain: false,
         };
-        let (held, origin, open, turn, coming) = (None, None, None, None, None);
-        SnippetWriter { writer, now, next, left: 0, ticks, held, origin, open, turn, coming }
+        let (buffered_start, origin, open, turn, turn_run) = (None, None, None, None, None);
+        SnippetWriter {
+            writer,
+            now,
+            header,
+            unwritten: 0,
+            ticks,
+            buffered_start,
+            origin,
+            open,
+            turn,
+            turn_run,
+        }
     }
 
     /// The sink with blanking of turns before they are written.
@@ -78,7 +94,7 @@ impl SnippetWriter {
 
     /// The sink for a datagram.
     pub(super) fn for_datagram(mut self) -> SnippetWriter {
-        self.next.datagram = true;
+        self.header.datagram = true;
         self
     }
 
@@ -91,7 +107,7 @@ impl SnippetWriter {
         now: u64,
     ) -> SnippetWriter {
         let mut written = SnippetWriter::new(writer, direction, flow, 0, now);
-        written.next.plain = true;
+        written.header.plain = true;
         written.origin = Some(origin);
         written
     }
@@ -103,34 +119,34 @@ impl SnippetWriter {
         if let Some(open) = self.open.take() {
             open.commit();
         }
-        self.left = 0;
+        self.unwritten = 0;
         if run.length == 0 || !recording_options().keeps_snippets(run.class as u8) {
             return false;
         }
-        self.next.class = run.class as u8;
+        self.header.class = run.class as u8;
         let is_recent =
             |held: &TransferPosition| self.now.wrapping_sub(held.ticks) < MAX_TICKS_BACK;
-        let held = self.held.filter(|_| run.held).filter(is_recent);
+        let held = self.buffered_start.filter(|_| run.has_buffered).filter(is_recent);
         let TransferPosition { ticks, offset } = held.unwrap_or_else(|| match &self.origin {
-            Some(origin) => origin.transfer_position(self.next.direction, run.offset),
+            Some(origin) => origin.transfer_position(self.header.direction, run.offset),
             None => TransferPosition::new(self.ticks, run.offset),
         });
-        (self.next.ticks, self.next.offset) = (ticks, offset);
-        (self.next.continues, self.next.cut) = (run.continues, run.cut);
-        self.next.length = run.length as u32;
+        (self.header.ticks, self.header.offset) = (ticks, offset);
+        (self.header.continues, self.header.cut) = (run.continues, run.cut);
+        self.header.length = run.length as u32;
         true
     }
 
     /// Begins the next record of the run.
     fn open_record(&mut self) {
-        self.open = self.writer.open_snippet(&self.next, self.left, self.now);
+        self.open = self.writer.open_snippet(&self.header, self.unwritten, self.now);
         match &self.open {
             Some(open) => {
-                self.left -= open.length();
-                self.next.offset = self.next.offset.saturating_add(open.length() as u32);
-                self.next.continues = true;
+                self.unwritten -= open.length();
+                self.header.offset = self.header.offset.saturating_add(open.length() as u32);
+                self.header.continues = true;
             }
-            None => self.left = 0,
+            None => self.unwritten = 0,
         }
     }
 
@@ -138,7 +154,7 @@ impl SnippetWriter {
     fn continue_record(&mut self) {
         if let Some(open) = self.open.take_if(|open| open.free_bytes() == 0) {
             open.commit();
-            if self.left > 0 {
+            if self.unwritten > 0 {
                 self.open_record();
             }
         }
@@ -146,16 +162,16 @@ impl SnippetWriter {
 }
 
 impl SnippetWriter {
-    /// Writes the run of a turn once its bytes have been appended.
+    /// Blanks and writes the run of a turn, the turn's last `available` bytes.
     #[inline(never)]
     fn write_turn(&mut self, run: SnippetRun, available: usize) {
         let Some(TurnBlanking { turn, conversation, direction }) = self.turn.take() else { return };
         let kept = turn.blank_last(available, conversation, direction);
         let run = SnippetRun { length: kept.len(), ..run };
         if self.prepare_run(run)
-            && !self.writer.write_snippet(&self.next, iter::once(kept), self.now)
+            && !self.writer.write_snippet(&self.header, iter::once(kept), self.now)
         {
-            self.left = run.length;
+            self.unwritten = run.length;
             self.open_record();
             self.put_open(kept);
         }
@@ -178,17 +194,17 @@ impl SnippetWriter {
 
 impl SnippetSink for SnippetWriter {
     fn begin_run(&mut self, run: SnippetRun) {
-        self.coming = None;
+        self.turn_run = None;
         if run.class == SnippetClass::Other
             && let Some(blanking) = &mut self.turn
         {
             blanking.turn.begin_turn(run.continues);
-            self.coming = Some(run).filter(|run| run.length > 0);
-            self.left = run.length;
+            self.turn_run = Some(run).filter(|run| run.length > 0);
+            self.unwritten = run.length;
             return;
         }
         if self.prepare_run(run) {
-            self.left = run.length;
+            self.unwritten = run.length;
             self.open_record();
         }
     }
@@ -201,10 +217,10 @@ impl SnippetSink for SnippetWriter {
             return;
         }
         let each = pieces.iter().filter_map(|piece| bytes.get(piece.clone()));
-        if !self.prepare_run(run) || self.writer.write_snippet(&self.next, each, self.now) {
+        if !self.prepare_run(run) || self.writer.write_snippet(&self.header, each, self.now) {
             return;
         }
-        self.left = run.length;
+        self.unwritten = run.length;
         self.open_record();
         for piece in pieces {
             self.put_bytes(bytes.get(piece.clone()).unwrap_or(&[]));
@@ -212,12 +228,12 @@ impl SnippetSink for SnippetWriter {
     }
 
     fn put_bytes(&mut self, bytes: &[u8]) {
-        if let (Some(run), Some(blanking)) = (self.coming, &mut self.turn) {
-            let count = bytes.len().min(self.left);
+        if let (Some(run), Some(blanking)) = (self.turn_run, &mut self.turn) {
+            let count = bytes.len().min(self.unwritten);
             blanking.turn.push_bytes(bytes.get(..count).unwrap_or(bytes));
-            self.left -= count;
-            if self.left == 0 {
-                self.coming = None;
+            self.unwritten -= count;
+            if self.unwritten == 0 {
+                self.turn_run = None;
                 self.write_turn(run, run.length);
             }
             return;

@@ -1,4 +1,5 @@
-//! Beginnings of turns as they are written: secrets and values are blanked before.
+//! Blanks secrets and values in the beginnings of turns before they are written. A turn is what one
+//! side of a connection sends until the other side sends.
 //!
 //! A turn may arrive in several transfers, and the meaning of later bytes depends on all bytes from
 //! the first on. So the beginning of a turn is remembered here, only in the memory of the process.
@@ -12,7 +13,7 @@ use crate::tuning::MAX_KEPT_TURN_BYTES;
 pub(super) static BLANKS: [u8; MAX_KEPT_TURN_BYTES] = [BLANK; MAX_KEPT_TURN_BYTES];
 
 /// First words of messages that a Redis server pushes, and of its replies to subscriptions.
-const PUSHED: [&[u8]; 10] = [
+const PUSH_WORDS: [&[u8]; 10] = [
     b"message",
     b"pmessage",
     b"smessage",
@@ -33,14 +34,15 @@ const LONGEST_COMMAND: usize = 24;
 pub(super) struct TurnStart {
     /// Number of bytes so far.
     length: usize,
-    /// The bytes as they were sent, and as they are kept.
+    /// The bytes as they were sent.
     original: [u8; MAX_KEPT_TURN_BYTES],
+    /// The bytes as they are written to the log, with secrets blanked.
     kept: [u8; MAX_KEPT_TURN_BYTES],
 }
 
 impl TurnStart {
-    /// Bytes to be kept in place of `bytes`, which begin a turn unless it `continues`. They are of
-    /// the direction 0 or 1.
+    /// Bytes to be written in place of `bytes`, which begin a turn unless it `continues`.
+    /// `direction` is the number of their direction: 0 if received, 1 if sent.
     #[inline(always)]
     pub(super) fn blank_bytes<'kept>(
         &'kept mut self,
@@ -81,7 +83,7 @@ impl TurnStart {
         self.length += count;
     }
 
-    /// The last `count` bytes, as they are kept.
+    /// The last `count` bytes of the turn so far, with secrets and values blanked.
     #[inline(never)]
     pub(super) fn blank_last(
         &mut self,
@@ -112,7 +114,7 @@ impl TurnStart {
     }
 }
 
-/// Whether nothing of a Redis message is blanked, as in most.
+/// Whether a Redis message is of a frequent kind in which nothing has to be blanked.
 #[inline(always)]
 fn is_plain_redis(bytes: &[u8], conversation: &FlowConversation, direction: u8) -> bool {
     match bytes {
@@ -155,7 +157,7 @@ fn blank_redis(text: &mut [u8], is_client: bool) {
                         && word.iter().all(|of| of.is_ascii_alphabetic() || b"._-|".contains(of));
                     // An incomplete name may be anything.
                     let is_whole = text.ends_with(b"\n") || is_client;
-                    if !(is_whole && (is_command || PUSHED.contains(&word))) {
+                    if !(is_whole && (is_command || PUSH_WORDS.contains(&word))) {
                         fill_blanks(text, name);
                     }
                 }
@@ -174,7 +176,7 @@ fn fill_blanks(text: &mut [u8], from: usize) {
     rest.iter_mut().filter(|byte| !matches!(byte, b'\r' | b'\n')).for_each(|byte| *byte = BLANK);
 }
 
-/// Blanks the bytes after the word at `from`.
+/// Blanks the bytes from `from` on, except for an error code in capitals at their beginning.
 fn blank_after_word(text: &mut [u8], from: usize) {
     let rest = text.get(from..).unwrap_or(&[]);
     let word = rest.iter().take_while(|byte| byte.is_ascii_uppercase()).count();

@@ -1,5 +1,5 @@
-//! Usual heads of HTTP/1 that lie in one buffer as a whole: most do, and they are handled in one
-//! pass.
+//! Usual heads of HTTP/1: they lie in one buffer as a whole, and have a frequent method and
+//! version. Most heads are usual, so these are handled in one pass.
 
 use core::ops::Range;
 
@@ -13,8 +13,8 @@ use super::pieces::KeptRanges;
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_LINES_BYTES};
 
 /// Walks over a complete usual head at the beginning of `bytes`. Puts its kept ranges into
-/// `pieces`, and returns where it ends and what follows, as `HttpHead::walk_lines` would; `None`
-/// without any effect if the bytes are not a usual head.
+/// `pieces`, and returns the index after the head and what follows the head, as
+/// `HttpHead::walk_lines` would; `None` if the bytes are not a usual head.
 #[inline(always)]
 pub(super) fn usual_head(
     bytes: &[u8],
@@ -110,6 +110,7 @@ impl KeptHead<'_> {
         self.pieces.byte_count() <= MAX_KEPT_LINES_BYTES
     }
 
+    /// Adds a line to the kept ranges. Returns false if there is no place for another range.
     #[inline(always)]
     fn keep_range(&mut self, line: Range<usize>) -> bool {
         if self.pieces.is_full_with(1) {
@@ -175,10 +176,10 @@ pub(super) fn usual_first_line(line: &[u8]) -> Option<FirstLine> {
     method.map(|(_, is_bodiless)| FirstLine::Request { is_bodiless: *is_bodiless })
 }
 
-/// Status in a space and three digits, read as a word.
+/// Status from a space and three digits, read as a little-endian word; `None` for other bytes.
 #[inline(always)]
 fn usual_status(word: u32) -> Option<u16> {
-    // Each digit byte then is its number, and in other bytes the highest bit is set.
+    // Each digit becomes its number. In `others`, the highest bit of each wrong byte is set.
     let digits = word ^ u32::from_le_bytes(*b" 000");
     let more = digits.wrapping_add(u32::from_le_bytes([127, 118, 118, 118]));
     let others = (digits | more) & 0x8080_8080;

@@ -1,22 +1,25 @@
 //! Choice of the words of a message that are logged.
 
-/// Words that are chosen so far: of those that were seen a few times before the two best, and of
-/// new ones the two best.
+/// Words that are chosen so far: the two best of the words that the process has seen a few times
+/// before, and the two best of the words that are new to it.
 ///
-/// A word that was received and is sent on has been seen before, and a word that returns in a
-/// response as well; a new word may come again. Words of one group are in the order of their
-/// hashes, so that two messages with many rare words in common choose the same ones.
+/// A word that was received and is sent on has been seen before, and so has a word that returns in
+/// a response; a new word may come again. Equally rare words are in the order of their hashes, so
+/// that two messages with many rare words in common choose the same ones.
 #[derive(Clone, Copy)]
 pub(super) struct WordChoice {
-    /// Ranks of the two best new words, and of those that were seen before; the best is first.
+    /// Ranks of the two best new words, and of the two best that were seen before. The lowest rank
+    /// is the best, and first.
     ranks: [[u64; 2]; 2],
 }
 
-/// Indices of the two groups.
+/// Index of the ranks of new words.
 const NEW: usize = 0;
+
+/// Index of the ranks of words that were seen before.
 const SEEN: usize = 1;
 
-/// Place without a word.
+/// Rank of a place without a word: worse than all others.
 const NOTHING: u64 = u64::MAX;
 
 /// Number of bits of a word's hash in its rank. The upper bits are its rarity.
@@ -39,7 +42,8 @@ impl WordChoice {
         new & seen == NOTHING
     }
 
-    /// Offers a word which was counted `count` times before.
+    /// Offers a word which was counted `count` times before: it is chosen if it is better than a
+    /// chosen one.
     #[inline(always)]
     pub(super) fn offer(&mut self, hash: u64, count: u32) {
         let hash = hash & HASH;
@@ -53,7 +57,8 @@ impl WordChoice {
         *best = rank.min(*best);
     }
 
-    /// Hashes of the chosen words: the best of each group, or two of one.
+    /// Hashes of the chosen words, at most two: the best of each group, or two of one group if the
+    /// other is empty.
     #[inline(always)]
     pub(super) fn hashes(&self) -> impl Iterator<Item = u64> {
         let [[new, other_new], [seen, other_seen]] = self.ranks;

@@ -1,9 +1,10 @@
-//! Classes of bytes, as bit masks of 64 bytes: the first byte is the lowest bit.
+//! Classes of bytes (word, digit, outside of ASCII), as bit masks of blocks of 64 bytes: the first
+//! byte has the lowest bit.
 
 /// Number of bytes of a block.
 pub(super) const BLOCK: usize = 64;
 
-/// Masks of a block. The bits of missing bytes are 0.
+/// Masks of a block: a bit for each byte of a class. The bits of missing bytes are 0.
 #[derive(Clone, Copy, Default)]
 pub(super) struct BlockMasks {
     /// Bytes of words: ASCII letters, digits, `-` and `_`.
@@ -30,9 +31,9 @@ pub(super) trait Lanes {
     unsafe fn masks_of_short(start: *const u8, length: usize) -> BlockMasks;
 }
 
-/// Masks of the block that begins at `start`; `length` bytes are readable from there on, and
-/// `before` bytes before: whole blocks. All bytes take the same few instructions: after a system
-/// call, the processor has neither the instructions in its first-level cache nor a memory of
+/// Masks of the block that begins at `start`. From there on `length` bytes are readable, and before
+/// it `before` bytes, which are whole blocks. All bytes take the same few instructions: after a
+/// system call, the processor has neither the instructions in its first-level cache nor a memory of
 /// branches.
 ///
 /// # Safety

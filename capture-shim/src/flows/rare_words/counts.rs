@@ -1,9 +1,10 @@
 //! Counts of words: how often this process has seen a word recently.
 //!
-//! A small table of pairs of entries, which all threads share. A word that appears in most messages
-//! keeps an entry with the largest count, which is only read then, so that threads do not take its
-//! cache line from each other. A word without an entry decrements the smaller count of its pair and
-//! takes the place of a count that has become 0. Counts are halved with each age.
+//! The counts are in a small table of pairs of entries, which all threads share. A word that
+//! appears in most messages keeps an entry with the largest count, which is only read then, so that
+//! threads do not take its cache line from each other. A word without an entry decrements the
+//! smaller count of its pair, and takes the place of an entry whose count is 0. A new age begins
+//! after a number of messages: then all counts are halved.
 //!
 //! Updates of two threads at the same time may be lost; the counts need not be exact.
 
@@ -15,7 +16,7 @@ use crate::tuning::{
     SHARE_OF_FREQUENT,
 };
 
-/// Largest count. Half of it is still that of a frequent word.
+/// Largest count. A word with half of this count is still frequent.
 const MAX_COUNT: u32 = 127;
 const _: () = assert!(MAX_COUNT / 2 >= MAX_FREQUENT_COUNT);
 
@@ -28,6 +29,7 @@ pub(super) struct WordCounts {
 /// Age of the table at a message.
 #[derive(Clone, Copy)]
 pub(super) struct TableAge {
+    /// Number of the age, modulo 256.
     epoch: u32,
     /// Count from which on a word is frequent.
     pub(super) frequent: u32,
@@ -42,8 +44,8 @@ impl WordCounts {
         }
     }
 
-    /// Counts a message at the time `ticks`. Only one in eight later messages is counted, as eight,
-    /// since all threads count here.
+    /// Counts a message at the time `ticks`, and returns the age of the table. After the first
+    /// messages only one in eight is counted, as eight, since all threads count here.
     #[inline(always)]
     pub(super) fn count_message(&self, ticks: u64) -> TableAge {
         let before = self.messages.load(Relaxed);
@@ -58,7 +60,7 @@ impl WordCounts {
         }
     }
 
-    /// Counts a word by its inner hash. Returns how often it was counted before, aged.
+    /// Counts a word by its inner hash. Returns its count before, halved for each age.
     #[inline(always)]
     pub(super) fn count_word(&self, hash: u64, age: TableAge) -> u32 {
         let Some(pair) = self.pairs.get((hash >> 52) as usize % COUNTED_WORD_PAIRS) else {
@@ -75,7 +77,7 @@ impl WordCounts {
             return count_new(pair, entries, tag, age);
         };
         let count = aged_count(found, age);
-        let entry = packed(tag, age, (count + 1).min(MAX_COUNT));
+        let entry = pack_entry(tag, age, (count + 1).min(MAX_COUNT));
         if entry != found {
             pair.store(entries ^ u64::from(entry ^ found) << shift, Relaxed);
         }
@@ -83,7 +85,7 @@ impl WordCounts {
     }
 }
 
-/// Counts a word that has no entry.
+/// Counts a word that has no entry. Returns 0, its count before.
 #[inline(never)]
 fn count_new(pair: &AtomicU64, entries: u64, tag: u32, age: TableAge) -> u32 {
     let (low, high) = (entries as u32, (entries >> 32) as u32);
@@ -91,8 +93,8 @@ fn count_new(pair: &AtomicU64, entries: u64, tag: u32, age: TableAge) -> u32 {
     let (found, count, shift) =
         if counts.0 <= counts.1 { (low, counts.0, 0) } else { (high, counts.1, 32) };
     let entry = match count {
-        0 => packed(tag, age, 1),
-        _ => packed(found >> 16, age, count - 1),
+        0 => pack_entry(tag, age, 1),
+        _ => pack_entry(found >> 16, age, count - 1),
     };
     pair.store(entries ^ u64::from(entry ^ found) << shift, Relaxed);
     0
@@ -107,6 +109,6 @@ fn aged_count(entry: u32, age: TableAge) -> u32 {
 
 /// Entry: 16 bits of the word's hash, 8 of the age, and 8 of the count.
 #[inline(always)]
-fn packed(tag: u32, age: TableAge, count: u32) -> u32 {
+fn pack_entry(tag: u32, age: TableAge, count: u32) -> u32 {
     tag << 16 | age.epoch << 8 | count
 }

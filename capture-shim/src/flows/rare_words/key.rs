@@ -1,22 +1,24 @@
 //! Secret key of a recording, and the hashes of words that it determines.
 //!
 //! A word has two hashes. The *inner* hash of 64 bits is fast and stays in memory. The *logged*
-//! value of 32 bits is computed from it by SipHash-1-3 with a key of its own, for the few words
-//! that are logged. A reader of the log without the key can neither compute the value of a word nor
-//! learn anything about the key from values of known words, as far as SipHash is a pseudo-random
-//! function.
+//! value of 32 bits is computed from the inner hash by SipHash-1-3 with another key, for the few
+//! words that are logged. A reader of the log without the key can neither compute the value of a
+//! word nor learn anything about the key from values of known words, as far as SipHash is a
+//! pseudo-random function.
 
 /// Length of the longest word that is hashed with all of its bytes. Of a longer word, the length,
 /// and the first and the last bytes up to half of this number, are hashed.
-const LONGEST: usize = 64;
+const LONGEST_HASHED: usize = 64;
 
 /// Odd number without a pattern: the fraction of the golden ratio.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Keys of the hashes.
+/// Keys of the two hashes.
 #[derive(Clone, Copy)]
 pub(crate) struct WordKey {
+    /// Key of the inner hash.
     inner: [u64; 3],
+    /// Key of the logged value.
     outer: [u64; 2],
 }
 
@@ -68,14 +70,14 @@ impl WordKey {
             hash = fold(low ^ first ^ hash, high ^ second);
         };
         let mut at = 0;
-        while at + 16 < length.min(LONGEST / 2) {
+        while at + 16 < length.min(LONGEST_HASHED / 2) {
             add(at);
             at += 16;
         }
-        if length > LONGEST / 2 {
+        if length > LONGEST_HASHED / 2 {
             // The bytes from `at` on, then those of the last half.
             add(at);
-            at = (at + 16).max(length.saturating_sub(LONGEST / 2));
+            at = (at + 16).max(length.saturating_sub(LONGEST_HASHED / 2));
             while at + 16 < length {
                 add(at);
                 at += 16;
@@ -85,33 +87,35 @@ impl WordKey {
         fold(hash ^ seed, first)
     }
 
-    /// Value of a word in the log, from the low bits of its inner hash that a choice keeps. It
-    /// is one function, as a processor reads its instructions again after each system call.
+    /// Value of a word in the log, from the low bits of its inner hash, which a choice keeps. Not
+    /// inlined, as a processor loads the instructions again after each system call.
     #[inline(never)]
     pub(super) fn logged_value(&self, hash: u64) -> u32 {
         siphash(self.outer, hash) as u32
     }
 
-    /// Multiplier for a choice of windows of binary data that depends on the key.
+    /// Multiplier by which windows of binary data are chosen. It depends on the key.
     #[inline(always)]
     pub(super) fn window_multiplier(&self) -> u64 {
         self.inner[2] | 1
     }
 }
 
-/// Both halves of the product, combined.
+/// Exclusive or of both halves of the product.
 #[inline(always)]
 fn fold(one: u64, other: u64) -> u64 {
     let product = u128::from(one) * u128::from(other);
     product as u64 ^ (product >> 64) as u64
 }
 
+/// Eight bytes from `start` on, as a little-endian number.
 #[inline(always)]
 unsafe fn load_eight(start: *const u8) -> u64 {
     // SAFETY: the caller's bytes are readable.
     u64::from_le(unsafe { start.cast::<u64>().read_unaligned() })
 }
 
+/// Four bytes from `start` on, as a little-endian number.
 #[inline(always)]
 unsafe fn load_four(start: *const u8) -> u64 {
     // SAFETY: the caller's bytes are readable.

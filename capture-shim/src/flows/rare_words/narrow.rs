@@ -1,33 +1,36 @@
-//! Classes of bytes by the instructions that every processor has.
+//! Classifies bytes by the instructions that every processor of the architecture has.
 
 use super::classes::{BLOCK, BlockMasks, Lanes, load_short};
 
-/// Instructions of the architecture.
+/// Instructions that every processor of the architecture has.
 #[cfg(target_arch = "x86_64")]
 pub(super) type NarrowLanes = Sse2;
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) type NarrowLanes = Words;
 
-/// Bytes that are classified in one step.
+/// Lane: the bytes in one register, which are classified in one step.
 trait Lane: Sized {
-    /// Number of the bytes.
+    /// Number of bytes of a lane.
     const BYTES: usize;
 
+    /// Loads a lane from `start`.
+    ///
     /// # Safety
     /// The bytes are readable.
     unsafe fn load(start: *const u8) -> Self;
 
-    /// Fewer bytes, and zeros.
+    /// Loads `length` bytes, and zeros in place of the others.
     ///
     /// # Safety
     /// `length` bytes are readable, at least one and less than [`Self::BYTES`].
     unsafe fn load_short(start: *const u8, length: usize) -> Self;
 
+    /// Masks of the lane's bytes, in the lowest bits.
     fn masks(self) -> BlockMasks;
 }
 
 impl BlockMasks {
-    /// Adds the masks of a lane at the byte `at`.
+    /// Adds the masks of a lane that begins at the byte `at` of the block.
     #[inline(always)]
     fn add(&mut self, lane: BlockMasks, at: usize) {
         self.word |= lane.word << at;

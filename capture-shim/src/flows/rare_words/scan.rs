@@ -1,4 +1,7 @@
-//! Search of a message for words: in the first bytes of a transfer, piece by piece.
+//! Searches the first bytes of a message for rare words, piece by piece. A word is a run of ASCII
+//! letters, digits, `-` and `_`. Each word that is long enough is offered: it is counted, and
+//! becomes a candidate for being logged if it is rare. The end of a piece may be in a word: the
+//! beginning of this word is the tail, which is joined with the next bytes.
 
 use super::choice::WordChoice;
 use super::classes::{self, BLOCK, BlockMasks, Lanes};
@@ -14,11 +17,11 @@ use crate::tuning::{
     BINARY_WINDOWS, HIGH_BYTES_OF_BINARY, LETTERS_OF_WORD, LONG_WORD_BYTES, MAX_WORDS_OF_PASS,
 };
 
-/// Maximum number of bytes of a piece: its blocks have a bit each.
-pub(super) const PIECE: usize = 256;
+/// Maximum number of bytes of a piece, which is searched in one pass.
+pub(super) const PIECE_BYTES: usize = 256;
 
-/// Length of a joined word's buffer.
-const JOINED: usize = TAIL_BYTES + BLOCK;
+/// Length of the buffer in which a tail is joined with the rest of its word.
+const JOINED_BYTES: usize = TAIL_BYTES + BLOCK;
 
 /// Fewest bytes of a word.
 const MIN_WORD_BYTES: usize = 4;
@@ -27,7 +30,7 @@ const MIN_WORD_BYTES: usize = 4;
 const MIN_BINARY_WORD_BYTES: usize = 6;
 
 /// Number of bytes of a window of binary data.
-const WINDOW: usize = 8;
+const WINDOW_BYTES: usize = 8;
 
 /// Fewest bytes of a part of a long word that is a word of its own.
 const MIN_PART_BYTES: usize = 16;
@@ -40,16 +43,16 @@ pub(super) struct WordScan<'table> {
     key: &'table WordKey,
     counts: &'table WordCounts,
     age: TableAge,
-    /// Whether words without digits are considered if none with digits is rare.
-    letters: bool,
-    /// Whether words without digits were considered.
+    /// Whether words without digits are offered if no word with digits is rare.
+    may_try_letters: bool,
+    /// Whether words without digits were offered.
     pub(super) tried_letters: bool,
     choice: WordChoice,
 }
 
-/// Result of a pass over the runs of a piece.
+/// Result of a pass over the words of a piece.
 struct PieceRuns {
-    /// Blocks of binary data, a bit each.
+    /// A bit for each block of binary data.
     binary: u32,
     /// Whether the last byte belongs to a word.
     ends_in_word: bool,
@@ -62,15 +65,15 @@ impl<'table> WordScan<'table> {
         key: &'table WordKey,
         counts: &'table WordCounts,
         age: TableAge,
-        letters: bool,
+        may_try_letters: bool,
     ) -> WordScan<'table> {
         let choice = WordChoice::new();
-        WordScan { key, counts, age, letters, tried_letters: false, choice }
+        WordScan { key, counts, age, may_try_letters, tried_letters: false, choice }
     }
 
     /// Whether no rare word was found.
     #[inline(always)]
-    pub(super) fn is_vain(&self) -> bool {
+    pub(super) fn found_nothing(&self) -> bool {
         self.choice.is_empty()
     }
 
@@ -81,8 +84,8 @@ impl<'table> WordScan<'table> {
         self.choice.hashes().map(move |hash| key.logged_value(hash))
     }
 
-    /// Searches the next bytes of the message, at most [`PIECE`]. `tail` is the unfinished word
-    /// before them, which `turn` has; the one at their end is returned.
+    /// Searches the next bytes of the message, at most [`PIECE_BYTES`]. `tail` is the unfinished
+    /// word before them, whose bytes `turn` has. Returns the unfinished word at their end.
     #[inline(always)]
     pub(super) fn search_piece(
         &mut self,
@@ -98,7 +101,7 @@ impl<'table> WordScan<'table> {
         self.search_piece_narrow(bytes, turn, tail)
     }
 
-    /// The same, by the instructions that every processor has.
+    /// Searches a piece by the instructions that every processor has.
     #[inline(never)]
     pub(super) fn search_piece_narrow(
         &mut self,
@@ -109,7 +112,7 @@ impl<'table> WordScan<'table> {
         self.search_piece_by::<NarrowLanes>(bytes, turn, tail)
     }
 
-    /// The same, by AVX2.
+    /// Searches a piece by AVX2.
     ///
     /// # Safety
     /// The processor has the instructions.
@@ -125,6 +128,7 @@ impl<'table> WordScan<'table> {
         self.search_piece_by::<WideLanes>(bytes, turn, tail)
     }
 
+    /// Searches a piece by the instructions `L`.
     #[inline(always)]
     fn search_piece_by<L: Lanes>(
         &mut self,
@@ -132,7 +136,7 @@ impl<'table> WordScan<'table> {
         turn: &StreamTurn,
         tail: WordTail,
     ) -> WordTail {
-        let bytes = bytes.get(..PIECE).unwrap_or(bytes);
+        let bytes = bytes.get(..PIECE_BYTES).unwrap_or(bytes);
         if bytes.is_empty() {
             return tail;
         }
@@ -144,8 +148,8 @@ impl<'table> WordScan<'table> {
         self.complete_piece(bytes, turn, tail, binary, ends_in_word)
     }
 
-    /// Offers what is looked for if a piece has no rare word with a digit, and the words at both
-    /// ends of the piece. Returns the unfinished one at its end.
+    /// Offers the words at both ends of a piece, and if no word with a digit is rare, binary data
+    /// and words without digits. Returns the unfinished word at the end of the piece.
     #[inline(never)]
     fn complete_piece(
         &mut self,
@@ -161,14 +165,15 @@ impl<'table> WordScan<'table> {
         if tail != WordTail::NONE {
             self.offer_joined(bytes, turn, tail);
         }
-        if self.letters && self.choice.is_empty() {
+        if self.may_try_letters && self.choice.is_empty() {
             self.offer_words_of_letters(bytes, tail != WordTail::NONE);
         }
         if ends_in_word { self.keep_tail(bytes, turn, tail) } else { WordTail::NONE }
     }
 
-    /// Offers the runs of a word's bytes that are long enough: those with digits, or those without
-    /// if `LETTERS`. If `joins`, a run at the beginning is not offered.
+    /// Offers the words of a piece that are long enough: the words with digits, or without digits
+    /// if `LETTERS`. If `joins`, a word at the beginning of the piece continues the tail, and is
+    /// not offered.
     #[inline(always)]
     fn offer_runs<L: Lanes, const LETTERS: bool>(
         &mut self,
@@ -176,6 +181,8 @@ impl<'table> WordScan<'table> {
         joins: bool,
     ) -> PieceRuns {
         let first = usize::from(joins);
+        // The carry out of the previous block's sum, the word mask of that block, the number of
+        // words that may still be offered, and a bit for each block of binary data.
         let (mut carry, mut before, mut left, mut binary) = (false, 0, MAX_WORDS_OF_PASS, 0);
         let mut at = 0;
         while at < bytes.len() {
@@ -216,7 +223,7 @@ impl<'table> WordScan<'table> {
         PieceRuns { binary, ends_in_word }
     }
 
-    /// Offers a run if it is long enough and begins at `first` or later.
+    /// Offers the word from `start` to `end` if it is long enough and begins at `first` or later.
     #[inline(always)]
     fn offer_run<const LETTERS: bool>(
         &mut self,
@@ -237,6 +244,7 @@ impl<'table> WordScan<'table> {
         }
     }
 
+    /// Offers the word from `start` to the end of the piece, as [`WordScan::offer_run`].
     #[cold]
     #[inline(never)]
     fn offer_last_run<const LETTERS: bool>(
@@ -273,7 +281,7 @@ impl<'table> WordScan<'table> {
         self.offer_runs::<WideLanes, true>(bytes, joins);
     }
 
-    /// Keeps the word at the end of a piece, which may continue in the next one.
+    /// Stores the word at the end of a piece in `turn`, as it may continue in the next piece.
     fn keep_tail(&mut self, bytes: &[u8], turn: &StreamTurn, tail: WordTail) -> WordTail {
         let length = bytes.iter().rev().take_while(|byte| is_of_word(**byte)).count();
         if length == bytes.len() && tail != WordTail::NONE {
@@ -283,7 +291,8 @@ impl<'table> WordScan<'table> {
         if length < MIN_WORD_BYTES { tail } else { tail.as_offered() }
     }
 
-    /// Offers a word of at least [`MIN_WORD_BYTES`] bytes.
+    /// Counts a word of at least [`MIN_WORD_BYTES`] bytes, and offers it to the choice if it is
+    /// rare.
     #[inline(always)]
     fn offer_word(&mut self, word: &[u8]) {
         if word.len() > LONG_WORD_BYTES && self.offer_parts(word) {
@@ -318,7 +327,7 @@ impl<'table> WordScan<'table> {
         has_parts
     }
 
-    /// Offers the word that began before the piece and ends in it, or at its beginning.
+    /// Offers the word that began with the tail and ends in the piece or at its beginning.
     #[cold]
     #[inline(never)]
     fn offer_joined(&mut self, bytes: &[u8], turn: &StreamTurn, tail: WordTail) {
@@ -326,7 +335,7 @@ impl<'table> WordScan<'table> {
         if length == bytes.len() || length == 0 && tail.is_offered() {
             return; // The word may continue, or it has ended before.
         }
-        let mut joined = [0; JOINED];
+        let mut joined = [0; JOINED_BYTES];
         if let Some(word) = join(&mut joined, turn, tail, bytes.get(..length).unwrap_or(&[])) {
             self.offer_whole(word);
         }
@@ -340,11 +349,12 @@ impl<'table> WordScan<'table> {
         }
     }
 
-    /// Adds a whole piece to a word that began before it. The word may end with it.
+    /// Adds a whole piece to the word that began with the tail. The word may end with the piece, so
+    /// it is offered. Returns the new tail.
     #[cold]
     #[inline(never)]
     fn extend_tail(&mut self, bytes: &[u8], turn: &StreamTurn, tail: WordTail) -> WordTail {
-        let mut joined = [0; JOINED];
+        let mut joined = [0; JOINED_BYTES];
         let Some(word) = join(&mut joined, turn, tail, bytes) else { return WordTail::LONG };
         // Of a word that arrives byte by byte, each beginning would seem to be a new word.
         let is_offered = bytes.len() >= MIN_WORD_BYTES;
@@ -355,14 +365,14 @@ impl<'table> WordScan<'table> {
         if is_offered { tail.as_offered() } else { tail }
     }
 
-    /// Offers windows of binary data. Which ones depends on two of their bytes and the key, so that
-    /// the same bytes in another message have the same windows.
+    /// Offers the best of some windows of binary data. Two bytes of a window and the key decide
+    /// whether it is considered, so that equal bytes in another message have the same windows.
     #[cold]
     #[inline(never)]
     fn offer_windows(&mut self, bytes: &[u8], binary: u32) {
         let multiplier = self.key.window_multiplier();
         let (mut left, mut best) = (BINARY_WINDOWS, None);
-        for (at, window) in bytes.windows(WINDOW).enumerate() {
+        for (at, window) in bytes.windows(WINDOW_BYTES).enumerate() {
             if binary >> (at / BLOCK) & 1 == 0 {
                 continue;
             }
@@ -372,7 +382,7 @@ impl<'table> WordScan<'table> {
                 continue;
             }
             // SAFETY: the window is readable, and long enough.
-            let hash = unsafe { self.key.hash_word(window.as_ptr(), WINDOW) };
+            let hash = unsafe { self.key.hash_word(window.as_ptr(), WINDOW_BYTES) };
             let count = self.counts.count_word(hash, self.age);
             if count < self.age.frequent && best.is_none_or(|(other, _)| hash < other) {
                 best = Some((hash, count));
@@ -388,9 +398,10 @@ impl<'table> WordScan<'table> {
     }
 }
 
-/// The kept beginning of a word and its continuation, as one slice of `joined`.
+/// Joins the tail of a word with its continuation `rest`, as one slice of `joined`. `None` if the
+/// word is too long.
 fn join<'joined>(
-    joined: &'joined mut [u8; JOINED],
+    joined: &'joined mut [u8; JOINED_BYTES],
     turn: &StreamTurn,
     tail: WordTail,
     rest: &[u8],
@@ -404,9 +415,9 @@ fn join<'joined>(
     joined.get(..whole)
 }
 
-/// Bits that may follow a run of at least four bits in `word`, or of [`LETTERS_OF_WORD`] with
-/// `LETTERS`. A run that continues from the block before, which ends with `before`, is assumed to
-/// be long enough.
+/// Mask of the bits that follow a run of at least four ones in `word`, or of [`LETTERS_OF_WORD`]
+/// with `LETTERS`. A run that continues from the previous block, which has the mask `before`, is
+/// assumed to be long enough.
 #[inline(always)]
 fn runs_before<const LETTERS: bool>(word: u64, before: u64) -> u64 {
     const { assert!(MIN_WORD_BYTES == 4 && LETTERS_OF_WORD == 6) };
@@ -417,8 +428,8 @@ fn runs_before<const LETTERS: bool>(word: u64, before: u64) -> u64 {
     if LETTERS { four & (two << 4 | continued & 15) } else { four }
 }
 
-/// Beginning of the run of a word's bytes before `at`, which is the beginning of a block; the block
-/// before it has the mask `before`.
+/// Beginning of the word that ends at `at`, which is the beginning of a block or the end of the
+/// piece. The block before it has the mask `before`.
 #[inline(always)]
 fn run_start(bytes: &[u8], at: usize, before: u64) -> usize {
     match (!before).leading_zeros() as usize {
@@ -427,7 +438,7 @@ fn run_start(bytes: &[u8], at: usize, before: u64) -> usize {
     }
 }
 
-/// Beginning of a run that is longer than a block.
+/// Beginning of the word that ends at `at`, if it is at least as long as a block.
 #[cold]
 #[inline(never)]
 fn long_run_start(bytes: &[u8], at: usize) -> usize {

@@ -1,4 +1,4 @@
-//! Classes of bytes by AVX2, for processors that have it.
+//! Classifies bytes by AVX2, for processors that have it.
 
 use core::arch::x86_64::{
     __m128i, __m256i, _mm_loadu_si128, _mm_set_epi64x, _mm256_add_epi8, _mm256_and_si256,
@@ -12,7 +12,7 @@ use super::classes::{BLOCK, BlockMasks, Lanes, ONES, load_short};
 pub(super) struct WideLanes;
 
 /// Number of bytes that are classified in one step.
-const LANE: usize = 32;
+const LANE_BYTES: usize = 32;
 
 /// Masks of some bytes of a block.
 struct LaneMasks {
@@ -20,9 +20,9 @@ struct LaneMasks {
     digit: u32,
 }
 
-/// Classes of each byte, by two tables: each class has a bit, and a byte has it if the tables have
-/// it for both halves of the byte. The table of the lower halves yields nothing for bytes outside
-/// of ASCII.
+/// Masks of a lane's bytes, by two tables: each class has a bit, and a byte is of the class if the
+/// tables have its bit for both halves of the byte. The table of the lower halves yields nothing
+/// for bytes outside of ASCII.
 #[inline(always)]
 unsafe fn masks_of_lane(bytes: __m256i) -> LaneMasks {
     const DIGIT: i8 = i8::MIN;
@@ -105,22 +105,22 @@ unsafe fn masks_of_lanes(one: __m256i, other: __m256i, place: usize) -> BlockMas
 impl Lanes for WideLanes {
     #[inline(always)]
     unsafe fn masks_of_whole(start: *const u8) -> BlockMasks {
-        const { assert!(2 * LANE == BLOCK) };
+        const { assert!(2 * LANE_BYTES == BLOCK) };
         // SAFETY: as the caller guarantees.
-        unsafe { masks_of_lanes(load_lane(start), load_lane(start.add(LANE)), LANE) }
+        unsafe { masks_of_lanes(load_lane(start), load_lane(start.add(LANE_BYTES)), LANE_BYTES) }
     }
 
     #[inline(always)]
     unsafe fn masks_of_short(start: *const u8, length: usize) -> BlockMasks {
         // SAFETY: as the caller guarantees; all loads are within the bytes.
         unsafe {
-            if length >= LANE {
+            if length >= LANE_BYTES {
                 // The second lane ends with the last byte.
-                let place = length - LANE;
+                let place = length - LANE_BYTES;
                 return masks_of_lanes(load_lane(start), load_lane(start.add(place)), place);
             }
-            if length >= LANE / 2 {
-                let place = length - LANE / 2;
+            if length >= LANE_BYTES / 2 {
+                let place = length - LANE_BYTES / 2;
                 let (low, high) = (load_half(start), load_half(start.add(place)));
                 let both = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high);
                 let LaneMasks { word, digit } = masks_of_lane(both);
@@ -138,14 +138,18 @@ impl Lanes for WideLanes {
     }
 }
 
+/// Loads a lane from `start`.
+///
 /// # Safety
-/// [`LANE`] bytes are readable.
+/// [`LANE_BYTES`] bytes are readable.
 #[inline(always)]
 unsafe fn load_lane(start: *const u8) -> __m256i {
     // SAFETY: as the caller guarantees.
     unsafe { _mm256_loadu_si256(start.cast()) }
 }
 
+/// Loads half a lane from `start`.
+///
 /// # Safety
 /// Half a lane is readable.
 #[inline(always)]

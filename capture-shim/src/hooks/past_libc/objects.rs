@@ -20,11 +20,12 @@ use crate::tuning::{
     NANOSECONDS_OF_LIFE_FOR_BYTE, PROGRAM_HEAD_BYTES,
 };
 
-/// Files of the kernel about the process's memory.
+/// File with the process's memory.
 const MEMORY: &CStr = c"/proc/self/mem";
+/// File with a word of 64 bits about each page of the process's memory.
 const PAGES: &CStr = c"/proc/self/pagemap";
 
-/// Flag of a present page, in the kernel's word about it.
+/// Flag of a present page, in the last byte of the kernel's word about it.
 const PRESENT: u8 = 1 << 7;
 
 /// Memory for the search.
@@ -32,7 +33,7 @@ const PRESENT: u8 = 1 << 7;
 struct SearchMemory {
     /// Path of the object with the mappings that are being read.
     path: BoundedText<PATH>,
-    /// Piece of code.
+    /// The code that is searched, with some bytes before it.
     piece: [u8; REACH + CODE_PIECE_BYTES],
 }
 
@@ -47,9 +48,9 @@ struct CodeSearch<'a> {
     room: &'a mut SearchMemory,
     /// Number of bytes that may still be searched.
     left: usize,
-    /// Calls of the object with the mappings that are being read.
+    /// Kinds of calls past libc found in that object, as bits of the log's record.
     calls: u32,
-    /// Address at which the beginning of the object is mapped; 0 if it is not.
+    /// Address at which the object's header is mapped; 0 if it is not, or was already examined.
     head: usize,
     /// Whether the object is the program.
     is_program: bool,
@@ -57,8 +58,8 @@ struct CodeSearch<'a> {
     is_passed_over: bool,
 }
 
-/// Whether the program was checked when it began.
-static IS_SMALL: AtomicBool = AtomicBool::new(false);
+/// Whether the program was small, and was therefore checked when it began.
+static WAS_CHECKED_AT_START: AtomicBool = AtomicBool::new(false);
 
 /// Logs the objects that make socket calls, or set up `io_uring`, by themselves, in a process that
 /// has lived for `lived` nanoseconds. The search takes a small part of that time.
@@ -72,13 +73,13 @@ pub(super) fn log_objects(lived: u64) {
     }
 }
 
-/// Logs that the program makes such calls by itself, when it begins, if it is small.
+/// Logs, when a small program begins, that it makes socket calls or sets up `io_uring` by itself.
 pub(super) fn log_objects_of_small_program() {
     let Some([start, end]) = objects::program_code() else { return };
     if end - start > MAX_SMALL_PROGRAM_BYTES {
         return;
     }
-    IS_SMALL.store(true, Relaxed);
+    WAS_CHECKED_AT_START.store(true, Relaxed);
     // SAFETY: the program's own code, which can be read; nothing that could unmap it has run yet.
     let code = unsafe {
         core::slice::from_raw_parts(core::ptr::with_exposed_provenance(start), end - start)
@@ -100,10 +101,11 @@ pub(super) fn log_objects_of_small_program() {
 fn search_mappings(left: usize) {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
     let Ok(memory) = raw::open(MEMORY, flags, 0) else { return };
-    // The file has a word for each of the kernel's pages, which are larger on some machines.
+    // The file of pages has a word for each of the kernel's pages, which are larger than `PAGE` on
+    // some machines.
     // SAFETY: takes only a number.
-    let is_usual = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize == PAGE;
-    let pages = is_usual.then(|| raw::open(PAGES, flags, 0)).and_then(Result::ok);
+    let has_usual_pages = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize == PAGE;
+    let pages = has_usual_pages.then(|| raw::open(PAGES, flags, 0)).and_then(Result::ok);
     let Some(place) = raw::map_anonymous(size_of::<SearchMemory>()) else { return };
     // SAFETY: the mapping is large enough and used by nothing else; zeros are valid.
     let room = unsafe { &mut *place.cast::<SearchMemory>() };
@@ -119,11 +121,12 @@ fn search_mappings(left: usize) {
     };
     mappings::for_each_mapping(|mapping| search.look_at(mapping));
     search.end_object();
-    // SAFETY: nothing uses it any more.
+    // SAFETY: nothing uses the mapping any more.
     unsafe { raw::unmap_memory(place, size_of::<SearchMemory>()) };
 }
 
-/// Whether a mapping is of libc or of the dynamic linker: calls of their functions are visible.
+/// Whether a mapping is of libc or of the dynamic linker, which are expected to call the kernel:
+/// calls of their functions are visible.
 fn is_expected(mapping: &FileMapping) -> bool {
     let [start, end] = mapping.range;
     [
@@ -156,7 +159,7 @@ impl CodeSearch<'_> {
             // SAFETY: takes only a number.
             let table = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
             (self.head, self.is_program) = (start, (start..end).contains(&table));
-            self.is_passed_over |= self.is_program && IS_SMALL.load(Relaxed);
+            self.is_passed_over |= self.is_program && WAS_CHECKED_AT_START.load(Relaxed);
         }
         if !mapping.is_code || self.is_passed_over {
             return;
@@ -194,7 +197,8 @@ impl CodeSearch<'_> {
         unseen::is_go(head.get(..length).unwrap_or(&[]))
     }
 
-    /// Calls of the code that was used, which is in present pages.
+    /// Kinds of calls past libc in the code of a mapping. Only present pages are searched, since
+    /// code in the others was never used; a mapping larger than the rest of the limit is skipped.
     fn calls_of(&mut self, mapping: &FileMapping) -> u32 {
         let [start, end] = mapping.range;
         if end - start > self.left {
@@ -217,8 +221,8 @@ impl CodeSearch<'_> {
         calls
     }
 
-    /// A bit for each present page of the `count` pages from `address` on. If the kernel does not
-    /// report it, all count as present.
+    /// Which of the `count` pages from `address` on are present, a bit for each. If the kernel does
+    /// not report them, all count as present.
     fn present_pages(&self, address: usize, count: usize) -> u64 {
         const { assert!(CODE_PIECE_BYTES / PAGE < u64::BITS as usize) };
         let all = (1 << count) - 1;
@@ -235,7 +239,8 @@ impl CodeSearch<'_> {
             .fold(0, |bits, (page, word)| bits | u64::from(is_present(word)) << page)
     }
 
-    /// Calls of the code from `start` to `end`, with some bytes before it.
+    /// Kinds of calls past libc in the code from `start` to `end`. The code is read with `REACH`
+    /// bytes before it, in which the number of its first system call may be set.
     fn calls_between(&mut self, start: usize, end: usize) -> u32 {
         let length = end - start;
         self.left = self.left.saturating_sub(length);
@@ -244,7 +249,7 @@ impl CodeSearch<'_> {
         if came > 0 {
             return own_calls(room.get(..came).unwrap_or(&[]));
         }
-        // Nothing is mapped before the code.
+        // The read failed, as nothing is mapped before the code.
         let came = self.memory.read_at(room.get_mut(..length).unwrap_or(&mut []), start);
         own_calls(room.get(..came).unwrap_or(&[]))
     }

@@ -10,21 +10,22 @@ use crate::descriptors::table;
 use crate::tuning::MAX_CARRIED_WORDS;
 
 /// Maximum number of flows in a chunk.
-const FLOWS: usize = CHUNK_WORDS / 4;
+const MAX_FLOWS_IN_CHUNK: usize = CHUNK_WORDS / 4;
 
 /// Memory in which carried records are collected. It is too large for the stack, since a program
 /// may have left little of it.
 #[repr(C)]
 pub(super) struct ChunkScratch {
     words: [u32; MAX_CARRIED_WORDS],
-    flows: [u32; FLOWS],
+    flows: [u32; MAX_FLOWS_IN_CHUNK],
 }
 
 /// Records that are carried from one chunk to another, as words of the latter.
 pub(super) struct CarriedRecords<'scratch> {
     words: &'scratch mut [u32; MAX_CARRIED_WORDS],
-    flows: &'scratch mut [u32; FLOWS],
+    flows: &'scratch mut [u32; MAX_FLOWS_IN_CHUNK],
     length: usize,
+    /// Whether there was room for all records so far.
     fits: bool,
 }
 
@@ -44,6 +45,7 @@ impl<'scratch> CarriedRecords<'scratch> {
         self.words.get(..self.length).unwrap_or(&[])
     }
 
+    /// Appends words, or notes that they do not fit.
     fn push_words(&mut self, words: &[u32]) {
         match self.words.get_mut(self.length..self.length + words.len()) {
             Some(place) => {
@@ -55,7 +57,7 @@ impl<'scratch> CarriedRecords<'scratch> {
     }
 
     /// Collects the records of `chunk` about flows that are still open, each after the anchor for
-    /// its time. Returns false if there are too many.
+    /// its time. Returns false if the records do not fit.
     pub(super) fn collect_live(&mut self, chunk: &[u32]) -> bool {
         // The flows in order, each once. (The core library's sorting takes more stack than
         // everything else here.)
@@ -64,7 +66,8 @@ impl<'scratch> CarriedRecords<'scratch> {
             for flow in flows_of(record).into_iter().filter(|flow| *flow != 0) {
                 let at =
                     self.flows.get(..count).unwrap_or(&[]).partition_point(|other| *other < flow);
-                if count < FLOWS && (at == count || self.flows.get(at) != Some(&flow)) {
+                if count < MAX_FLOWS_IN_CHUNK && (at == count || self.flows.get(at) != Some(&flow))
+                {
                     self.flows.copy_within(at..count, at + 1);
                     if let Some(place) = self.flows.get_mut(at) {
                         *place = flow;
@@ -106,7 +109,7 @@ impl<'scratch> CarriedRecords<'scratch> {
     }
 }
 
-/// Flows for which a record is needed as long as they are open; 0 for none.
+/// Flows that a record describes, so that it is needed as long as one of them is open; 0 for none.
 fn flows_of(record: &[u32]) -> [u32; 2] {
     match *record {
         [first, _, flow, ..] => match first as u8 {
@@ -118,7 +121,7 @@ fn flows_of(record: &[u32]) -> [u32; 2] {
     }
 }
 
-/// Number of words of the record that begins with `first`; 1 if none begins.
+/// Number of words of the record whose first word is `first`; 1 for a word that begins no record.
 pub(super) fn record_length(first: u32) -> usize {
     match first as u8 {
         0 => 1,

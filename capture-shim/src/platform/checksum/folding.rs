@@ -16,21 +16,22 @@ use core::arch::x86_64::{
 use crate::platform::processor::{self, Instructions};
 
 /// Smallest buffer that is folded, in bytes.
-const SHORTEST: usize = 16;
+const MIN_FOLDED: usize = 16;
 
 /// Smallest buffer for which wide registers are worthwhile, in bytes.
-const LONG: usize = 16 + 7 * 16 + 128;
+const MIN_WIDE: usize = 16 + 7 * 16 + 128;
 
-/// CRC-32 of the bytes covered by `so_far` followed by `bytes`; `None` if the table is to be used.
+/// CRC-32 of the bytes covered by `so_far` followed by `bytes`; `None` if there are too few bytes,
+/// or the processor lacks the instructions, so that the table is to be used.
 #[inline(always)]
 pub(super) fn update_folded(so_far: u32, bytes: &[u8]) -> Option<u32> {
-    if !processor::has(Instructions::FOLDING) || bytes.len() < SHORTEST {
+    if !processor::has(Instructions::FOLDING) || bytes.len() < MIN_FOLDED {
         return None;
     }
     // SAFETY: the processor has the instructions, as was checked; there are as many bytes as
     // required.
     Some(unsafe {
-        if bytes.len() >= LONG && processor::has(Instructions::WIDE_FOLDING) {
+        if bytes.len() >= MIN_WIDE && processor::has(Instructions::WIDE_FOLDING) {
             fold_by_256(so_far, bytes)
         } else {
             fold_narrow(so_far, bytes)
@@ -55,6 +56,7 @@ const fn folding_factors(bits: u32) -> (i64, i64) {
     ((power_modulo(bits + 32) as i64) << 1, (power_modulo(bits - 32) as i64) << 1)
 }
 
+// Factors that move a block by 1, 2, 3, 4, 6 and 8 blocks of 128 bits.
 const BY_1: (i64, i64) = folding_factors(128);
 const BY_2: (i64, i64) = folding_factors(256);
 const BY_3: (i64, i64) = folding_factors(384);
@@ -81,7 +83,8 @@ const fn barrett_quotient() -> i64 {
     (result.reverse_bits() >> 31) as i64
 }
 
-/// Indices for shuffling bytes: 16 indices of no byte, one of each byte, 16 of no byte.
+/// Indices for `_mm_shuffle_epi8`: 16 that select no byte, one for each byte, 16 that select none.
+/// Sixteen of them from any place on shift a block by bytes.
 static SHUFFLE: [u8; 48] = {
     let mut indices = [0x80; 48];
     let mut index = 0;
@@ -113,8 +116,8 @@ fn fold_block(block: __m128i, onto: __m128i, factors: (i64, i64)) -> __m128i {
     _mm_xor_si128(_mm_xor_si128(first, onto), last)
 }
 
-/// State of a message: all bytes before `at` are folded into `block`, a multiple of 16 bytes are
-/// `left`, and `carry` is to be added to the first of the bytes left.
+/// State of a message: all bytes before `at` are folded into `block`, `left` bytes follow, a
+/// multiple of 16, and `carry` is to be added to the first 16 of these.
 struct FoldState {
     block: __m128i,
     carry: __m128i,

@@ -30,7 +30,7 @@ const CLOSE_WAIT: u8 = 8;
 
 /// Maximum number of times that the kernel is asked while bytes arrive or are acknowledged. Each
 /// time takes about a microsecond, and packets of a fast network mostly arrive more rarely.
-const ATTEMPTS: usize = 16;
+const MAX_ATTEMPTS: usize = 16;
 
 impl TcpInfo {
     /// Facts about the connection `fd`; `None` for other sockets, and for a kernel that knows less
@@ -63,7 +63,8 @@ impl TcpInfo {
     }
 }
 
-/// Asks for a number of bytes in a queue of the socket.
+/// Number of bytes in a queue of the socket: that of received bytes (`FIONREAD`) or of sent ones
+/// (`TIOCOUTQ`). `None` if the kernel refuses the `request`.
 fn queued_bytes(fd: c_int, request: u64) -> Option<u64> {
     let mut count = 0u32;
     // The third argument of `ioctl` is the address of the number.
@@ -77,8 +78,8 @@ pub(crate) fn bytes_unread(fd: c_int) -> Option<u32> {
     queued_bytes(fd, libc::FIONREAD).and_then(|bytes| u32::try_from(bytes).ok())
 }
 
-/// Whether nothing was sent yet on a stream, and whether no program received anything from it. Only
-/// TCP reports it, since Linux 4.1.
+/// Whether nothing was sent yet on a stream, and whether no program received anything from it; both
+/// false if the kernel does not report it, as it does for TCP since Linux 4.1.
 pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
     let info = TcpInfo::from_socket(fd, offset_of!(TcpInfo, segments));
     let queues = [libc::FIONREAD, libc::TIOCOUTQ].map(|request| queued_bytes(fd, request));
@@ -87,7 +88,8 @@ pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
     (info.bytes_acknowledged <= 1 && unsent == 0, info.bytes_received == unread)
 }
 
-/// Number of bytes that programs have received from the open TCP connection `fd`.
+/// Number of bytes that programs have received from the open TCP connection `fd`; `None` if the
+/// kernel does not report it.
 pub(crate) fn bytes_received(fd: c_int) -> Option<u64> {
     read_consistently(fd, libc::FIONREAD, TcpInfo::received_bytes)
         .and_then(|(info, unread)| info.received_bytes().checked_sub(unread))
@@ -95,7 +97,7 @@ pub(crate) fn bytes_received(fd: c_int) -> Option<u64> {
 
 /// Number of bytes that programs have passed to the open TCP connection `fd`. The kernel reports it
 /// in two ways. The two numbers differ by the first packet of the connecting side, which counts as
-/// a byte in one of them; if they differ by more, neither is trusted.
+/// a byte in one of them; if they differ by more, neither is trusted (`None`).
 pub(crate) fn bytes_sent(fd: c_int) -> Option<u64> {
     let (info, queued) = read_consistently(fd, libc::TIOCOUTQ, |info| info.bytes_acknowledged)?;
     let sent = info.bytes_sent.checked_sub(info.bytes_sent_again)?;
@@ -104,8 +106,9 @@ pub(crate) fn bytes_sent(fd: c_int) -> Option<u64> {
     matches!(acknowledged.checked_sub(sent), Some(0 | 1)).then_some(sent)
 }
 
-/// Facts about the connection and the answer to `request`, queried while `count` of the facts
-/// stayed the same.
+/// Facts about the connection, and the bytes in the queue of `request`. Between the two queries
+/// neither the connection's state nor the number that `count` returns of its facts has changed;
+/// `None` if they change at each attempt, or the connection is no longer open.
 fn read_consistently(
     fd: c_int,
     request: u64,
@@ -113,7 +116,7 @@ fn read_consistently(
 ) -> Option<(TcpInfo, u64)> {
     let facts = || TcpInfo::from_socket(fd, size_of::<TcpInfo>());
     let mut before = facts()?;
-    for _ in 0..ATTEMPTS {
+    for _ in 0..MAX_ATTEMPTS {
         let queued = queued_bytes(fd, request)?;
         let after = facts()?;
         if !after.is_open() {

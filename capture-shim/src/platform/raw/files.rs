@@ -64,7 +64,7 @@ impl OwnDescriptor {
         unsafe { system_call(libc::SYS_fchmod, [self.word(), mode as usize, 0, 0, 0, 0]) };
     }
 
-    /// Changes the owner of the file. This may be refused.
+    /// Changes the owner of the file. Returns false if the kernel refuses.
     pub(crate) fn give_to(&self, uid: u32) -> bool {
         let group = u32::MAX as usize; // Unchanged.
         // SAFETY: takes only numbers.
@@ -88,7 +88,7 @@ impl OwnDescriptor {
         if result < 0 { Err(result) } else { Ok(result as c_int) }
     }
 
-    /// Status of the file from the kernel.
+    /// Status of the file; `None` if the kernel refuses.
     pub(crate) fn status(&self) -> Option<libc::stat> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };
@@ -122,6 +122,7 @@ impl OwnDescriptor {
         (result == 0).then_some(status)
     }
 
+    /// Queries the status by `fstat`. Returns false if the kernel refuses.
     fn ask_status(&self, status: &mut libc::stat) -> bool {
         let arguments = [self.word(), ptr::from_mut(status) as usize, 0, 0, 0, 0];
         // SAFETY: the kernel fills the struct.
@@ -149,8 +150,8 @@ impl OwnDescriptor {
         unsafe { system_call(libc::SYS_fallocate, [self.word(), 0, offset, length, 0, 0]) }
     }
 
-    /// Has a new file's blocks written in place, on file systems that otherwise copy on write,
-    /// where there may be no space for the copy when a store through a mapping is flushed. File
+    /// Makes a file system that copies on write (Btrfs) write the blocks of a new file in place.
+    /// Otherwise there may be no space for the copy when a store through a mapping is flushed. File
     /// systems that are known to write in place are not asked, and others refuse the request.
     pub(crate) fn keep_in_place(&self) {
         const COMPRESSED: u64 = 0x4;
@@ -193,7 +194,7 @@ impl OwnDescriptor {
         if result == 0 { about.f_type as i64 } else { 0 }
     }
 
-    /// Maps a part of the file, shared.
+    /// Maps `length` bytes of the file from `offset` on, shared.
     pub(crate) fn map(&self, offset: usize, length: usize) -> Result<*mut u8, isize> {
         map_memory(length, USABLE, libc::MAP_SHARED, self.number, offset)
     }
@@ -271,7 +272,7 @@ impl Drop for OwnDescriptor {
     }
 }
 
-/// Closes a descriptor of the program.
+/// Closes a descriptor of the program, without its hook.
 pub(crate) fn close_descriptor(fd: c_int) {
     drop(OwnDescriptor::owned(fd));
 }
@@ -318,7 +319,7 @@ pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
     unsafe { system_call(libc::SYS_readlinkat, arguments).max(0) as usize }
 }
 
-/// Inode of the file that `path` leads to.
+/// Inode of the file that `path` leads to; `None` if there is no such file.
 pub(crate) fn inode_of(path: &CStr) -> Option<u64> {
     status_of(path).map(|status| status.st_ino)
 }
@@ -346,7 +347,7 @@ pub(crate) fn is_denied(path: &CStr) -> bool {
     unsafe { system_call(libc::SYS_faccessat2, arguments) == -libc::EACCES as isize }
 }
 
-/// Status from the kernel of the file that `path` leads to.
+/// Status of the file that `path` leads to; `None` if there is no such file.
 pub(crate) fn status_of(path: &CStr) -> Option<libc::stat> {
     // SAFETY: a struct of numbers may be all zeros.
     let mut status: libc::stat = unsafe { core::mem::zeroed() };
@@ -363,7 +364,8 @@ pub(crate) fn status_of(path: &CStr) -> Option<libc::stat> {
     (result == 0).then_some(status)
 }
 
-/// Path of the working directory, with its terminating zero byte; empty on an error.
+/// Writes the path of the working directory, with a terminating zero byte, into `buffer`. Returns
+/// its length with the zero; 0 on an error.
 pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
     // SAFETY: the buffer has the given length.
     unsafe {

@@ -8,7 +8,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::call::{PAGE, system_call};
 
-/// Maps memory or a part of a file.
+/// Maps `length` bytes of memory, or of the file `fd` from `offset` on. The error is the kernel's
+/// negative number.
 pub(super) fn map_memory(
     length: usize,
     protection: c_int,
@@ -108,7 +109,8 @@ pub(crate) unsafe fn advise_mapping(address: *mut u8, length: usize, advice: c_i
     }
 }
 
-/// Replaces a mapping by private memory: stores into it have no effect from now on.
+/// Replaces a mapping of the library by private memory, so that stores into it no longer reach its
+/// file. Returns whether the kernel has done so.
 pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     let arguments = [address as usize, length, USABLE as usize, flags as usize, usize::MAX, 0];
@@ -116,7 +118,7 @@ pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
     unsafe { system_call(libc::SYS_mmap, arguments) == address as isize }
 }
 
-/// Changes the protection of pages of the program.
+/// Changes the protection of pages of the program. Returns whether the kernel has done so.
 ///
 /// # Safety
 /// The protection permits all concurrent uses of the pages, before and after.
@@ -126,7 +128,7 @@ pub(crate) unsafe fn protect_pages(page: usize, length: usize, protection: c_int
     unsafe { system_call(libc::SYS_mprotect, [page, length, protection as usize, 0, 0, 0]) == 0 }
 }
 
-/// Maps a page of private memory at an address where nothing is mapped.
+/// Maps a page of private memory at `address`; `None` if something is mapped there.
 #[cfg(all(not(feature = "injected"), target_arch = "x86_64"))]
 pub(crate) fn map_page_at(address: usize) -> Option<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
@@ -166,7 +168,7 @@ pub(crate) fn is_readable<T>(address: *const T) -> bool {
     let (first, last) = (address.addr(), address.addr().wrapping_add(size_of::<T>().max(1) - 1));
     let is_in = |page: usize| first / PAGE == page && last / PAGE == page;
     if first < PAGE {
-        return false; // Target of null pointers, which the kernel may treat as absent.
+        return false; // The page of null pointers, which the kernel may treat as absent.
     }
     if is_in(ptr::from_ref(&own_frame).addr() / PAGE) || is_in(LATEST.load(Relaxed)) {
         return true;

@@ -5,8 +5,8 @@ use core::ptr;
 
 use super::call::system_call;
 
-/// Id of the process (`SYS_getpid`), its parent, the thread, or the user. `None` if the program has
-/// given up the right to ask for it.
+/// Id of the process (`SYS_getpid`), its parent, the thread, or the user: the result of the system
+/// call `number`. `None` if the program has given up the right to make it.
 pub(crate) fn kernel_id(number: c_long) -> Option<u32> {
     // SAFETY: takes no arguments.
     u32::try_from(unsafe { system_call(number, [0; 6]) }).ok()
@@ -37,7 +37,7 @@ pub(crate) fn system_time(clock: libc::clockid_t) -> libc::timespec {
     clock_time(clock).unwrap_or(libc::timespec { tv_sec: 0, tv_nsec: 0 })
 }
 
-/// CPU time that the calling thread has used, in nanoseconds.
+/// CPU time that the calling thread has used, in nanoseconds; `None` if the process may not ask.
 pub(crate) fn thread_cpu_time() -> Option<u64> {
     let time = clock_time(libc::CLOCK_THREAD_CPUTIME_ID)?;
     Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)

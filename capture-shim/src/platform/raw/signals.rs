@@ -11,14 +11,16 @@ use super::call::system_call;
 pub(crate) struct SignalAction {
     /// Address of the handler, [`libc::SIG_DFL`] or [`libc::SIG_IGN`].
     pub(crate) handler: usize,
+    /// Flags (`SA_`).
     pub(crate) flags: u64,
+    /// Address of the function for the return from the handler ([`signal_restorer`]).
     pub(crate) restorer: usize,
     /// Signals that are blocked while the handler runs, a bit each.
     pub(crate) mask: u64,
 }
 
 /// Size of the kernel's sets of signals, in bytes.
-const SET: usize = size_of::<u64>();
+const SET_BYTES: usize = size_of::<u64>();
 
 /// Bit of a signal in a set.
 pub(crate) const fn signal_bit(signal: c_int) -> u64 {
@@ -28,7 +30,7 @@ pub(crate) const fn signal_bit(signal: c_int) -> u64 {
 /// Action on a signal; `None` if the process may not ask.
 pub(crate) fn signal_action(signal: c_int) -> Option<SignalAction> {
     let mut action = SignalAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
-    let arguments = [signal as usize, 0, ptr::from_mut(&mut action) as usize, SET, 0, 0];
+    let arguments = [signal as usize, 0, ptr::from_mut(&mut action) as usize, SET_BYTES, 0, 0];
     // SAFETY: the kernel fills the struct.
     (unsafe { system_call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(action)
 }
@@ -40,7 +42,7 @@ pub(crate) fn signal_action(signal: c_int) -> Option<SignalAction> {
 pub(crate) unsafe fn replace_action(signal: c_int, action: &SignalAction) -> Option<SignalAction> {
     let mut old = SignalAction { handler: 0, flags: 0, restorer: 0, mask: 0 };
     let (new, old_place) = (ptr::from_ref(action) as usize, ptr::from_mut(&mut old) as usize);
-    let arguments = [signal as usize, new, old_place, SET, 0, 0];
+    let arguments = [signal as usize, new, old_place, SET_BYTES, 0, 0];
     // SAFETY: the kernel reads one struct and fills the other; the caller is responsible for the
     // handler.
     (unsafe { system_call(libc::SYS_rt_sigaction, arguments) } == 0).then_some(old)
@@ -61,7 +63,9 @@ pub(crate) fn change_mask(how: c_int, set: u64) -> u64 {
     let mut old = 0u64;
     let (new, old_place) = (ptr::from_ref(&set) as usize, ptr::from_mut(&mut old) as usize);
     // SAFETY: the kernel reads one set and writes the other.
-    unsafe { system_call(libc::SYS_rt_sigprocmask, [how as usize, new, old_place, SET, 0, 0]) };
+    unsafe {
+        system_call(libc::SYS_rt_sigprocmask, [how as usize, new, old_place, SET_BYTES, 0, 0])
+    };
     old
 }
 

@@ -1,5 +1,5 @@
-//! Stream to a process of the same host, by the path of its socket, or as one end of a passed pair:
-//! short-lived, and with bounded waits.
+//! Connections of the library to a process of the same host, by the path of its socket, or as one
+//! end of a passed pair: short-lived, and with bounded waits.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -20,6 +20,8 @@ pub(crate) fn connect_datagrams(path: &[u8], suffix: &[u8], seconds: i64) -> Opt
     connect_as(libc::SOCK_DGRAM, path, suffix, seconds)
 }
 
+/// Connects a socket of the type `kind` to the path made of `path` and `suffix`; `None` if that
+/// fails. Sends and receives wait for at most `seconds`.
 #[inline(never)]
 fn connect_as(kind: c_int, path: &[u8], suffix: &[u8], seconds: i64) -> Option<OwnDescriptor> {
     // SAFETY: a struct of numbers may be all zeros.
@@ -84,7 +86,7 @@ impl OwnDescriptor {
         }
     }
 
-    /// Sends a datagram of one byte with a descriptor. Returns false if that fails.
+    /// Sends a datagram of one byte that passes the descriptor `given`. Returns false on failure.
     fn send_descriptor(&self, given: &OwnDescriptor) -> bool {
         let byte = 0u8;
         let mut bytes =
@@ -110,7 +112,7 @@ impl OwnDescriptor {
         unsafe { system_call(libc::SYS_sendmsg, arguments) == 1 }
     }
 
-    /// Sends all of `bytes`, as one piece. Returns false if that fails; it raises no signal.
+    /// Sends all of `bytes` by one call. Returns false on failure, which raises no signal.
     pub(crate) fn send_all(&self, bytes: &[u8]) -> bool {
         let arguments =
             [self.word(), bytes.as_ptr() as usize, bytes.len(), libc::MSG_NOSIGNAL as usize, 0, 0];

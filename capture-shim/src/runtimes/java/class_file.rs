@@ -22,12 +22,12 @@ use core::ffi::CStr;
 
 /// Added class in the package of the class that calls it.
 pub(crate) const CALLED: &CStr = c"java/lang/SockcapStarts";
-/// Its method that is called in place of [`CONTAINER_SETTER`].
+/// Method of [`CALLED`] that is called in place of [`CONTAINER_SETTER`].
 const START: &[u8] = b"start";
 const START_TYPE: &[u8] = b"(Ljava/lang/Thread;Ljdk/internal/vm/ThreadContainer;)V";
 /// Added class with a native method.
 pub(crate) const NATIVE: &CStr = c"sockcap/Starts";
-/// Its method.
+/// The native method of [`NATIVE`].
 pub(crate) const STARTED: &CStr = c"started";
 pub(crate) const STARTED_TYPE: &CStr = c"(Ljava/lang/Thread;)V";
 /// Method that each start of a virtual thread calls once, before the thread can run.
@@ -44,7 +44,7 @@ const NAME_AND_TYPE: u8 = 12;
 /// Instructions.
 const INVOKE_VIRTUAL: u8 = 0xb6;
 const INVOKE_STATIC: u8 = 0xb8;
-/// Length of both.
+/// Length of each of these instructions, in bytes.
 const CALL: usize = 3;
 
 /// Offsets in a class file, and in the attribute with a method's code, in bytes.
@@ -130,9 +130,8 @@ pub(crate) fn write_native_class(to: &mut impl Output) {
     to.append(&[0, 0x31, 0, 2, 0, 4, 0, 0, 0, 0, 0, 1, 1, 9, 0, 5, 0, 6, 0, 0, 0, 0]);
 }
 
-/// Writes the class of virtual threads with its call led to the class
-/// [`CALLED`]. Writes nothing and
-/// returns `None` if the class has another form.
+/// Writes the class of virtual threads, in which one call now leads to the class [`CALLED`]. Writes
+/// nothing and returns `None` if the class has another form.
 pub(crate) fn write_redirected_class(class: &[u8], to: &mut impl Output) -> Option<()> {
     let mut constants = Constants::of_class(class)?;
     let count = constants.count;
@@ -181,11 +180,11 @@ fn find_call(class: &[u8], members: usize) -> Option<usize> {
     calls.next().is_none().then_some(call)
 }
 
-/// Index of the first constant of a kind that `is_it` accepts.
-fn find_constant(class: &[u8], is_it: impl Fn(&[u8]) -> bool, kind: u8) -> Option<u16> {
+/// Index of the first constant of a kind for whose bytes `is_wanted` returns true.
+fn find_constant(class: &[u8], is_wanted: impl Fn(&[u8]) -> bool, kind: u8) -> Option<u16> {
     let mut constants = Constants::of_class(class)?;
     constants
-        .find(|(_, entry)| entry.first() == Some(&kind) && is_it(entry))
+        .find(|(_, entry)| entry.first() == Some(&kind) && is_wanted(entry))
         .map(|(index, _)| index)
 }
 
@@ -204,13 +203,13 @@ fn find_code(
         let count = word(class, at)?;
         at += 2;
         for _ in 0..count {
-            let is_it = is_method && [word(class, at + 2)?, word(class, at + 4)?] == method;
+            let is_wanted = is_method && [word(class, at + 2)?, word(class, at + 4)?] == method;
             let attributes = word(class, at + 6)?;
             at += 8;
             for _ in 0..attributes {
                 let (name, length) = (word(class, at)?, double_word(class, at + 2)?);
                 at += 6;
-                if is_it && name == code_name {
+                if is_wanted && name == code_name {
                     let start = at + CODE;
                     return Some(start..start + double_word(class, at + CODE_LENGTH)?);
                 }
@@ -221,11 +220,13 @@ fn find_code(
     None
 }
 
+/// Number of two bytes at an offset.
 fn word(class: &[u8], at: usize) -> Option<u16> {
     let bytes = class.get(at..at.checked_add(2)?)?;
     Some(u16::from_be_bytes(bytes.try_into().ok()?))
 }
 
+/// Number of four bytes at an offset.
 fn double_word(class: &[u8], at: usize) -> Option<usize> {
     let bytes = class.get(at..at.checked_add(4)?)?;
     Some(u32::from_be_bytes(bytes.try_into().ok()?) as usize)

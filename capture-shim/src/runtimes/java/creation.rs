@@ -1,5 +1,5 @@
 //! Creation of the virtual machine: the launcher looks up the machine's function by its name, and
-//! gets one that calls it and then asks the new machine for events.
+//! gets [`create_vm`], which calls that function and then asks the new machine for events.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::transmute;
@@ -17,7 +17,7 @@ pub(super) static FIND_SYMBOL: AtomicUsize = AtomicUsize::new(0);
 /// Machine's own function of the name [`CREATE`].
 static CREATE_OWN: AtomicUsize = AtomicUsize::new(0);
 
-/// Finds a symbol for the launcher.
+/// Finds a symbol for the launcher; [`create_vm`] in place of the function [`CREATE`].
 ///
 /// # Safety
 /// As for `dlsym`. The launcher passes no handle that depends on the caller.

@@ -67,7 +67,7 @@ unsafe fn follow_events(tool: Interface, environment: Interface) -> bool {
 /// The machine calls this when the thread has begun to run the virtual thread.
 unsafe extern "C" fn mounted(_: Interface, environment: Interface, thread: Reference) {
     // SAFETY: as the caller guarantees.
-    contexts::context_entered(unsafe { thread_number::of_thread(environment, thread) });
+    contexts::context_entered(unsafe { thread_number::context_number(environment, thread) });
 }
 
 /// Attributes further records of the thread to itself.

@@ -147,7 +147,7 @@ pub(super) unsafe fn release(environment: Interface, object: Reference) {
     unsafe { function::<DeleteLocalRef>(environment, DELETE_LOCAL_REF)(environment, object) };
 }
 
-/// The result of a call; if it is null, its exception is removed.
+/// The result of a call. If it is null, the exception that the call has raised is cleared.
 unsafe fn cleared(environment: Interface, result: *const c_void) -> *const c_void {
     if result.is_null() {
         // SAFETY: as the caller guarantees.
@@ -156,6 +156,7 @@ unsafe fn cleared(environment: Interface, result: *const c_void) -> *const c_voi
     result
 }
 
+/// Clears the exception of the calling thread, if there is one.
 unsafe fn clear_exception(environment: Interface) {
     type ExceptionClear = unsafe extern "C" fn(Interface);
     // SAFETY: as the caller guarantees.

@@ -135,5 +135,7 @@ unsafe extern "C" fn redirect_call(
 /// The added class calls this with itself and a thread.
 unsafe extern "C" fn started(environment: Interface, _: Reference, thread: Reference) {
     // SAFETY: as the caller guarantees.
-    contexts::context_started_by_current(unsafe { thread_number::of_thread(environment, thread) });
+    contexts::context_started_by_current(unsafe {
+        thread_number::context_number(environment, thread)
+    });
 }

@@ -10,7 +10,7 @@ use super::native;
 
 /// Place of the number in a thread.
 static FIELD: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
-/// Bits of the number of a context that readers use.
+/// Lowest bits of a context's number, which are all that readers use.
 const MASK: i64 = (1 << 30) - 1;
 
 /// Finds the place of the number in all threads. Returns whether threads have one.
@@ -32,12 +32,12 @@ pub(super) unsafe fn find(environment: Interface) -> bool {
     !field.is_null()
 }
 
-/// Number of a thread's context.
+/// Number of the context of `thread`.
 ///
 /// # Safety
 /// The environment is the calling thread's, [`find`] has returned true, and this is a thread.
 #[inline]
-pub(super) unsafe fn of_thread(environment: Interface, thread: Reference) -> u32 {
+pub(super) unsafe fn context_number(environment: Interface, thread: Reference) -> u32 {
     // SAFETY: as the caller guarantees.
     let number = unsafe { native::long_value(environment, thread, FIELD.load(Relaxed).cast()) };
     (number & MASK) as u32

@@ -80,6 +80,8 @@ unsafe extern "C" fn napi_register_module_v1(environment: Value, exports: Value)
     exports
 }
 
+/// Writes the array and the function into `exports`. Returns `None` if this process was not
+/// prepared.
 unsafe fn fill_exports(environment: Value, exports: Value) -> Option<()> {
     let context = &raw const thread::current_thread().context;
     let mut memory = ptr::null_mut();

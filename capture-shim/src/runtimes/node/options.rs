@@ -17,7 +17,7 @@ const NODE_OPTIONS: &[u8] = b"NODE_OPTIONS=";
 const LIBRARY_ENDING: &[u8] = b".so";
 const SCRIPT_ENDING: &[u8] = b".cjs";
 /// Maximum size of a variable, in bytes.
-const LONGEST: usize = 8192;
+const MAX_VARIABLE_BYTES: usize = 8192;
 /// Options with which Node refuses files and addons, or takes its options from another place.
 const RESTRICTING: [&[u8]; 5] = [
     b"--permission",
@@ -30,8 +30,8 @@ const RESTRICTING: [&[u8]; 5] = [
 /// Strings of the changed environment, in memory that is never unmapped.
 #[repr(C)]
 struct AddedStrings {
-    options: BoundedText<LONGEST>,
-    script: BoundedText<LONGEST>,
+    options: BoundedText<MAX_VARIABLE_BYTES>,
+    script: BoundedText<MAX_VARIABLE_BYTES>,
 }
 
 /// Adds the script next to this library to the options. Returns false, and changes nothing, if it
@@ -83,13 +83,14 @@ fn entry(strings: *const *const c_char, index: usize) -> *const c_char {
     unsafe { *strings.add(index) }
 }
 
+/// Whether a string of the environment is the variable with Node's options.
 fn is_options(string: *const c_char) -> bool {
     // SAFETY: a string of the environment ends with a zero byte.
     !string.is_null() && unsafe { CStr::from_ptr(string) }.to_bytes().starts_with(NODE_OPTIONS)
 }
 
 /// Appends the path of the script. Returns false if Node's options cannot contain it.
-fn push_script_path(path: &mut BoundedText<LONGEST>) -> bool {
+fn push_script_path(path: &mut BoundedText<MAX_VARIABLE_BYTES>) -> bool {
     let Some(stem) = settings::own_path().strip_suffix(LIBRARY_ENDING) else { return false };
     path.push(stem).push(SCRIPT_ENDING);
     path.is_whole() && !stem.iter().any(|byte| matches!(byte, b'"' | b'\\'))

@@ -111,7 +111,7 @@ pub(super) unsafe extern "C" fn dealloc(context: *mut c_void) {
     unsafe { transmute::<usize, unsafe extern "C" fn(*mut c_void)>(DEALLOC.load(Relaxed))(context) }
 }
 
-/// Whether the place of the context in a thread's state was checked, and found wrong.
+/// Whether the place of the context in a thread's state was checked, and found right or wrong.
 static CHECKED: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 0;
 const RIGHT: u8 = 1;

@@ -10,7 +10,7 @@ use crate::runtimes::words::replace_word;
 /// Maximum number of pages before a library's data in which its header is searched for.
 const MAX_PAGES: usize = 4096;
 
-/// Library with data at an address.
+/// Library with data at an address; `None` if no header is found before it.
 pub(super) fn library_at(address: usize) -> Option<LoadedObject> {
     let page = address & !(PAGE - 1);
     let header = (0..MAX_PAGES).map(|pages| page - pages * PAGE).find(|page| {

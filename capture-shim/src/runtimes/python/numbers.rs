@@ -39,7 +39,7 @@ static TABLE: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 /// Number of the latest context.
 static LATEST: AtomicU32 = AtomicU32::new(0);
 
-/// Maps the table. Memory is taken as entries are used.
+/// Maps the table. Memory is taken as entries are used. Returns false if the kernel refuses.
 pub(super) fn make_table() -> bool {
     match raw::map_anonymous(ENTRIES * size_of::<Entry>()) {
         Some(memory) => TABLE.store(memory.cast(), Release),
@@ -60,7 +60,7 @@ fn entries(address: usize) -> impl Iterator<Item = &'static Entry> {
     })
 }
 
-/// Gives a new context the next number.
+/// Gives the new context at `address` the next number, if the table has room.
 pub(super) fn insert(address: usize, start: ContextStart) {
     let free = entries(address)
         .find(|entry| entry.address.compare_exchange(0, BUSY, Acquire, Relaxed).is_ok());
@@ -84,7 +84,7 @@ pub(super) fn find(address: usize) -> Option<&'static Entry> {
 }
 
 impl Entry {
-    /// Start of the context, the first time.
+    /// Start of the context; `None` if it is in the log already, or not known.
     pub(super) fn take_start(&self) -> Option<ContextStart> {
         let starter = self.starter.load(Relaxed);
         if starter == 0 {

@@ -1,5 +1,6 @@
-//! Contexts of queued sends: the loop sends at the end of its turn what contexts have written, by
-//! descriptor. A send without an entry belongs to the context that the thread runs.
+//! Contexts of queued sends: at the end of each turn (one iteration of the event loop), the loop
+//! sends what contexts have written, by descriptor. A send without an entry belongs to the context
+//! that the thread runs.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -28,7 +29,8 @@ pub(super) fn note_writer(descriptor: c_int, number: u32, is_queued: bool) {
     entry.store(if is_shared { 0 } else { own }, Relaxed);
 }
 
-/// Number of the context that has written what is about to be sent on a descriptor, once.
+/// Number of the context that has written what is about to be sent on a descriptor; `None` if that
+/// is not known, or the number was taken before.
 pub(super) fn take_writer(descriptor: c_int) -> Option<u32> {
     let entry = entry_of(descriptor)?;
     let taken = entry.load(Relaxed);

@@ -20,7 +20,7 @@ const TABLE: usize = 2;
 /// Number of words at the beginning of a task that are the same in all tasks.
 const HEADER: usize = 4;
 /// Maximum offset of a task's number within it, in bytes.
-const FURTHEST: usize = 256;
+const MAX_NUMBER_OFFSET: usize = 256;
 /// Bits of the first word of a task, its state: it is complete, or was already woken.
 const COMPLETE: usize = 1 << 1;
 const NOTIFIED: usize = 1 << 2;
@@ -41,7 +41,7 @@ pub(super) fn number_offset(table: usize) -> Option<usize> {
         .map(|place| constant_word(table.wrapping_add(place * WORD)));
     let (trailer, scheduler, number) = (trailer?, scheduler?, number?);
     let is_known = number == scheduler.wrapping_add(WORD) && number < trailer && trailer < 1 << 32;
-    (is_known && number < FURTHEST && number.is_multiple_of(WORD)).then_some(number)
+    (is_known && number < MAX_NUMBER_OFFSET && number.is_multiple_of(WORD)).then_some(number)
 }
 
 /// Word at `address`, if it is in the range that the dynamic linker has written.

@@ -62,7 +62,7 @@ fn far_jump(to: usize) -> [u8; FAR] {
     code
 }
 
-/// Page near the program.
+/// Maps a page within reach of a near jump from the program; `None` if there is no free address.
 fn map_page_near(extent: [usize; 2]) -> Option<*mut u8> {
     let [start, end] = [extent[0] & !(PAGE - 1), extent[1].next_multiple_of(PAGE)];
     let below = (1..REACH / STEP).filter_map(|step| start.checked_sub(step * STEP));

@@ -27,8 +27,9 @@ pub(super) fn hook_tables(found: &TokioFunctions, constants: ConstantsRange) -> 
     has_changed
 }
 
-/// Replaces each word that is the address of one of the `functions` by the result of `entry` for
-/// its place, the number of the function, and the address. Returns whether there was one.
+/// Replaces each word of the constants that is the address of one of the `functions` by the result
+/// of `entry`, which is passed the word's address, the function's index, and its address. Returns
+/// whether a word was replaced.
 fn replace_each(
     functions: &[usize],
     constants: ConstantsRange,
@@ -53,7 +54,7 @@ fn replace_each(
 }
 
 /// Writes a word of the range that the dynamic linker has written, and makes its page read-only
-/// again if it was.
+/// again if it was. Returns false if the page cannot be written.
 fn write_constant(address: usize, word: usize, protected_end: usize) -> bool {
     let page = address & !(PAGE - 1);
     let is_protected = address < protected_end;

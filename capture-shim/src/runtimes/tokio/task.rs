@@ -21,8 +21,8 @@ pub(super) extern "C" fn end(before: u32) {
     contexts::context_left(before);
 }
 
-/// Records that the thread's task wakes the task at `task`, if `task` would otherwise not run. A
-/// running task looks once more when it is about to wait.
+/// Records that the thread's task wakes the task at `task`, unless that task would be polled
+/// anyway: it was already woken, or is complete.
 ///
 /// # Safety
 /// A task of Tokio is at the address.

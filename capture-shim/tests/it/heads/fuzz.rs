@@ -49,7 +49,8 @@ impl Stream {
         let found = self.begins.iter().position(|(number, _)| *number == kept.transfer).unwrap();
         let end = self.begins.get(found + 1).map_or(self.bytes.len(), |(_, begin)| *begin);
         let begin = self.begins[found].1;
-        let first = if kept.run.held { begin.saturating_sub(MAX_HELD_BYTES) } else { begin };
+        let first =
+            if kept.run.has_buffered { begin.saturating_sub(MAX_HELD_BYTES) } else { begin };
         assert!((first..end).contains(&kept.place), "{kept:?} is not in its transfer");
     }
 }

@@ -77,7 +77,7 @@ impl SnippetSink for Taker<'_> {
         if let Some(last) = self.kept.last() {
             assert_eq!(last.run.length, last.bytes.len(), "a run has as many bytes as it said");
         }
-        let place = if run.held { self.held } else { self.begin + run.offset };
+        let place = if run.has_buffered { self.held } else { self.begin + run.offset };
         self.kept.push(Kept { by, transfer, run, bytes: Vec::new(), place });
     }
 
@@ -135,7 +135,7 @@ impl Talk {
     /// Continues with the plain text of a TLS library's `session`. Returns whether it is that of
     /// this conversation.
     pub(super) fn decrypt(&mut self, session: usize) -> bool {
-        let is_of = self.conversation.is_plain_of(session);
+        let is_of = self.conversation.assign_session(session);
         if is_of {
             self.directions.iter_mut().for_each(|direction| direction.become_plain());
         }
@@ -219,7 +219,8 @@ impl Talk {
         direction.note_unfinished_position(text.len(), place);
         let begun = self.kept.iter().skip(known).filter(|kept| !kept.run.continues);
         self.given.extend(begun.map(|kept| {
-            let at = held.filter(|_| kept.run.held).unwrap_or_else(|| place(kept.run.offset));
+            let at =
+                held.filter(|_| kept.run.has_buffered).unwrap_or_else(|| place(kept.run.offset));
             at.ticks + u64::from(at.offset)
         }));
         self.transfers += 1;

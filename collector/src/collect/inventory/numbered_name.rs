@@ -13,19 +13,19 @@ pub(super) struct NumberedName {
 
 /// Largest number that is recognised. No host has more files; in a name with a larger number it is
 /// part of the name.
-const LARGEST: u64 = u32::MAX as u64;
+const MAX_NUMBER: u64 = u32::MAX as u64;
 
 impl NumberedName {
     /// First number that is assigned.
-    pub(super) const FIRST: u64 = 2;
+    pub(super) const FIRST_NUMBER: u64 = 2;
 
     /// Splits `name` into the name on the host and its number.
     pub(super) fn parse(name: &str) -> NumberedName {
         let itself = || NumberedName { original: name.to_owned(), number: 0 };
-        let Some((stem, rest)) = name.split_once(names::AGAIN) else { return itself() };
+        let Some((stem, rest)) = name.split_once(names::NUMBER_SEPARATOR) else { return itself() };
         let Some((number, extension)) = rest.rsplit_once('.') else { return itself() };
         match number.parse() {
-            Ok(parsed @ 1..=LARGEST) if u64::to_string(&parsed) == number => {
+            Ok(parsed @ 1..=MAX_NUMBER) if u64::to_string(&parsed) == number => {
                 NumberedName { original: format!("{stem}.{extension}"), number: parsed }
             }
             _ => itself(),
@@ -37,8 +37,10 @@ impl NumberedName {
         let NumberedName { original, number } = self;
         match original.rsplit_once('.') {
             _ if *number == 0 => original.clone(),
-            Some((stem, extension)) => format!("{stem}{}{number}.{extension}", names::AGAIN),
-            None => format!("{original}{}{number}", names::AGAIN),
+            Some((stem, extension)) => {
+                format!("{stem}{}{number}.{extension}", names::NUMBER_SEPARATOR)
+            }
+            None => format!("{original}{}{number}", names::NUMBER_SEPARATOR),
         }
     }
 }

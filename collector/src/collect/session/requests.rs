@@ -24,13 +24,17 @@ use socket_log::names::HOST_NAME_LENGTH;
 pub(super) struct RequestHandler<'a> {
     pub(super) shared: &'a SharedState<'a>,
     host: &'a str,
+    /// Boot id of the host's kernel.
     boot: [u8; 16],
     store: &'a mut HostStore,
+    /// Buffer for one decompressed extent.
     extent: Vec<u8>,
     decompressor: Option<zstd::bulk::Decompressor<'static>>,
+    /// Data received since the last reported flush.
     gained: ReceivedBytes,
     /// Number of bytes received on the connection up to the last reported flush.
     received: u64,
+    /// Number of the last flush.
     flush: u64,
     /// Times in the last answer to [`ShipperRequest::Time`], until the host has sent the exchange.
     sent_times: Option<[i64; 2]>,
@@ -177,6 +181,9 @@ impl<'a> RequestHandler<'a> {
         }
     }
 
+    /// Makes the received data durable and reports the result. Returns the answer to flush
+    /// `number`; `left` is the number of bytes that the host has yet to send, and `received` the
+    /// number of bytes of the connection so far.
     fn flush_store(&mut self, number: u64, left: u64, received: u64) -> CollectorAnswer {
         let result = self.store.flush();
         let gained =
@@ -209,11 +216,11 @@ pub(in crate::collect) fn answer_all(mut bytes: &[u8], shared: &SharedState<'_>,
     else {
         return;
     };
-    let mut gathering = RequestHandler::new(shared, host, [0; 16], &mut store);
+    let mut handler = RequestHandler::new(shared, host, [0; 16], &mut store);
     let mut reader = FrameReader::default();
     while let Ok(frame) = reader.next_frame(&mut bytes) {
         let Ok((request, rest)) = wire::decode_request(frame) else { break };
-        let Ok(answer) = gathering.handle_request(request, rest, 0) else { break };
+        let Ok(answer) = handler.handle_request(request, rest, 0) else { break };
         // Every answer fits into a frame.
         debug_assert!(answer.is_none_or(|answer| wire::encode_frame(&answer).is_ok()));
     }

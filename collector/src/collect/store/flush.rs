@@ -20,8 +20,8 @@ impl HostStore {
         self.close_current_file();
         self.sync_dirty();
         self.recounted = false;
-        let too_many = std::mem::take(&mut self.too_many).then_some(StorageShortage::Files);
-        match self.short.take().or(too_many) {
+        let too_many = std::mem::take(&mut self.too_many_files).then_some(StorageShortage::Files);
+        match self.shortage.take().or(too_many) {
             None => Ok(()),
             Some(shortage) => Err((shortage, self.failure.take())),
         }
@@ -53,17 +53,17 @@ impl HostStore {
             }
         }
         self.written = 0;
-        if self.entries {
+        if self.has_new_names {
             // The host's directory may be as new as its files, so its parent is synced, too.
             let directory = self.inventory.directory();
             let both = [directory.clone(), directory.parent()];
             let synced = both.iter().try_for_each(DataPath::sync_directory);
             match synced {
-                Ok(()) => self.entries = false,
+                Ok(()) => self.has_new_names = false,
                 // The directory was removed with all its files.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.entries = false;
-                    self.short.get_or_insert(StorageShortage::Removed);
+                    self.has_new_names = false;
+                    self.shortage.get_or_insert(StorageShortage::Removed);
                 }
                 Err(error) => self.note_failure(error),
             }
@@ -77,7 +77,7 @@ impl HostStore {
             Some(Errno::DQUOT) => StorageShortage::Quota,
             _ => StorageShortage::Failure,
         };
-        self.short.get_or_insert(shortage);
+        self.shortage.get_or_insert(shortage);
         self.failure.get_or_insert(error);
     }
 
@@ -85,6 +85,6 @@ impl HostStore {
     /// again.
     pub(super) fn note_removed(&mut self, name: &str) {
         self.inventory.remove_file(name);
-        self.short.get_or_insert(StorageShortage::Removed);
+        self.shortage.get_or_insert(StorageShortage::Removed);
     }
 }

@@ -44,7 +44,7 @@ impl HostStore {
         match self.inventory.recount() {
             Ok(false) => {}
             Ok(true) => {
-                self.short.get_or_insert(StorageShortage::Removed);
+                self.shortage.get_or_insert(StorageShortage::Removed);
             }
             Err(error) => self.note_failure(error),
         }

@@ -10,7 +10,7 @@ use super::Authority;
 use crate::keys::bundle::{KeyBundle, KeyContents, KeyRole};
 use crate::keys::issued::ISSUED_FILE;
 use crate::keys::revoked::{REVOKED_FILE, RevocationList};
-use crate::keys::validity::{DAY, KeyValidity};
+use crate::keys::validity::{DAY_SECONDS, KeyValidity};
 use crate::keys::{KeyError, certificate, files, issued, revoked};
 
 impl Authority {
@@ -89,7 +89,7 @@ impl Authority {
         let list = CertificateRevocationListParams {
             this_update: time(now),
             // The next list comes when a key is revoked, at no fixed time.
-            next_update: time(last.max(now + DAY)),
+            next_update: time(last.max(now + DAY_SECONDS)),
             crl_number: SerialNumber::from(u64::try_from(now).unwrap_or(0)),
             issuing_distribution_point: None,
             revoked_certs: revoked_certs.collect(),

@@ -26,7 +26,7 @@ impl LogScanner<'_> {
             }
             for (name, (length, sums)) in group.iter().zip(out.take_checksums()?) {
                 let Some(entry) = self.files.get_mut(*name) else { continue };
-                if !entry.tracked.is_there(length, sums.first().copied()) {
+                if !entry.tracked.is_at_collector(length, sums.first().copied()) {
                     entry.tracked.forget_remote();
                     entry.stamp = None;
                 }

@@ -17,9 +17,9 @@ pub(crate) fn apply_hints(
     hints: &ClockHints,
 ) -> ClockModel {
     let grouped = ClockGroups { hosts, clock_of, root_of, reference, hints };
-    let is_told = |hinted: &HintSummary| *hinted != HintSummary::default();
+    let has_counts = |hinted: &HintSummary| *hinted != HintSummary::default();
     for (clock, hinted) in clocks.hosts.iter_mut().zip(&hints.of_host) {
-        clock.hints = Some(hinted.clone()).filter(is_told);
+        clock.hints = Some(hinted.clone()).filter(has_counts);
     }
     if !hints.is_empty() {
         check::check_hints(&grouped, &mut clocks);

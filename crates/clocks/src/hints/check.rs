@@ -46,6 +46,8 @@ impl GroupMember {
     }
 }
 
+/// Compares the clocks of one group by their exchanges, and stores the result in the hints of their
+/// hosts.
 fn check_group(grouped: &ClockGroups, clocks: &mut ClockModel, members: &[GroupMember]) {
     // The others are compared with the most certain clock: the one that the group is compared with,
     // if it has exchanges.
@@ -96,7 +98,7 @@ fn check_group(grouped: &ClockGroups, clocks: &mut ClockModel, members: &[GroupM
     }
 }
 
-/// Returns the name of a host of the member with this check.
+/// Returns the name of the first host of the member with the check `of`.
 fn member_name(
     clocks: &ClockModel,
     members: &[GroupMember],
@@ -108,8 +110,8 @@ fn member_name(
     host.map_or(String::new(), |host| clocks.hosts[*host].host.clone())
 }
 
-/// Returns whether the clock that all are compared with agrees with more than half of them, itself
-/// included.
+/// Returns whether the clock that the others are compared with agrees with more than half of all
+/// clocks, itself included.
 fn is_majority(checks: &[Option<HintCheck>]) -> bool {
     let known = checks.iter().flatten().count() + 1;
     let agreeing = checks.iter().flatten().filter(|check| !check.contradicts).count() + 1;
@@ -152,7 +154,7 @@ fn compare_members(
         let floor = grouped
             .min_half_trip(&member.hosts)
             .saturating_add(grouped.min_half_trip(&members[base].hosts));
-        // Either line may be bent by as much.
+        // Clocks are not quite straight: a line may be off by this amount.
         let within_ns = uncertainty
             .max(floor)
             .saturating_add(off)
@@ -165,8 +167,9 @@ fn compare_members(
     checks
 }
 
-/// Returns the time with both messages and exchanges of a clock, in nanoseconds on the common clock
-/// of its group; or else the moment of its messages that is nearest to the exchanges.
+/// Returns the first and the last time at which a clock has both messages and exchanges, in
+/// nanoseconds on the common clock of its group; if there is none, twice the time of its messages
+/// that is nearest to the exchanges.
 fn common_span(
     grouped: &ClockGroups,
     clocks: &ClockModel,

@@ -26,7 +26,7 @@ impl ClockGroups<'_> {
         self.clock_of.get(host).and_then(|clock| self.root_of.get(*clock)).copied()
     }
 
-    /// Returns whether the host's own clock is the one of its group.
+    /// Returns whether the host's clock is the one that the clocks of its group are compared with.
     pub(crate) fn is_root(&self, host: usize) -> bool {
         self.clock_of.get(host).copied() == self.group_root(host)
     }
@@ -122,6 +122,6 @@ pub(crate) fn solve_star(
     let solved = solve::solve_clocks(&pairs, nodes.len(), Some(root), spans);
     let clocks = solved.clocks.iter().enumerate();
     clocks
-        .map(|(node, line)| line.as_ref().map(|line| assemble::unknown_steps(line, node)))
+        .map(|(node, line)| line.as_ref().map(|line| assemble::with_inferred_steps(line, node)))
         .collect()
 }

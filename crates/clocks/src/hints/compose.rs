@@ -7,7 +7,7 @@ use crate::model::{HostClock, HostClockStep};
 /// known against. The result has its offset at the time `at`, in nanoseconds. Uncertainty and
 /// source are set by the caller.
 pub(crate) fn compose_clocks(host: &HostClock, group: &HostClock, at: i64) -> HostClock {
-    // Steps of both, in order: how many of each precede.
+    // The steps of both clocks in order: time, uncertainty, and whether it is a step of `group`.
     let of_group = group.steps.iter().map(|step| (step.at, step.within_ns, true));
     let of_host = host.steps.iter().map(|step| (group.common_time(step.at), step.within_ns, false));
     let mut breaks: Vec<(i64, i64, bool)> = of_group.chain(of_host).collect();

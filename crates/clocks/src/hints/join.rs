@@ -92,7 +92,7 @@ pub(crate) fn join_groups(grouped: &ClockGroups, clocks: &mut ClockModel) {
                 ..compose_clocks(clock, &line, at)
             };
         }
-        on_common_clock(grouped, clocks, group, &line);
+        convert_evidence(grouped, clocks, group, &line);
     }
 }
 
@@ -130,9 +130,9 @@ fn host_groups(grouped: &ClockGroups, clocks: &ClockModel) -> Vec<HostGroup> {
     groups
 }
 
-/// Puts the times of the messages that support a group's clocks on the clock that it is compared
-/// with now.
-fn on_common_clock(
+/// Converts the sending times of the messages that are the evidence of a group's clocks to the
+/// clock that the group is now compared with.
+fn convert_evidence(
     grouped: &ClockGroups,
     clocks: &mut ClockModel,
     group: &HostGroup,

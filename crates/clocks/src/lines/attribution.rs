@@ -78,12 +78,12 @@ pub(crate) fn attribute_changes(
             continue;
         };
         // The first times before a change and the last after one, which separate the pieces.
-        for (place, mark) in pair.timestamps.iter().enumerate() {
-            let at = mark.as_bound(segments.second, segments.origin).at;
+        for (place, stamp) in pair.timestamps.iter().enumerate() {
+            let at = stamp.as_bound(segments.second, segments.origin).at;
             if segments.strays.binary_search(&place).is_ok() {
                 continue;
             }
-            for (clock, time) in [(pair.a, mark.a), (pair.b, mark.b)] {
+            for (clock, time) in [(pair.a, stamp.a), (pair.b, stamp.b)] {
                 let [since, until] = &mut shown[clock];
                 *since = if at <= *before { (*since).min(time) } else { *since };
                 *until = if at >= *after { (*until).max(time) } else { *until };
@@ -147,7 +147,7 @@ fn merge_steps(best: &StepCandidate, same: &[StepCandidate]) -> StepTime {
     StepTime { between: [latest.min(earliest), latest.max(earliest)], jump }
 }
 
-/// Returns both ways to explain each change of a pair.
+/// Returns two candidates for each change of a pair: either of its two clocks may have been set.
 fn step_candidates(
     number: usize,
     pair: &ClockPair,
@@ -216,9 +216,9 @@ fn on_clock(segments: &DifferenceSegments, is_second: bool, at: f64) -> i64 {
 /// Returns the time, on its axis, in which a pair had messages in both directions.
 fn two_way_span(pair: &ClockPair, segments: &DifferenceSegments) -> [f64; 2] {
     let mut times = [[f64::MAX, f64::MIN]; 2];
-    for mark in &pair.timestamps {
-        let at = mark.as_bound(segments.second, segments.origin).at;
-        let [first, last] = &mut times[usize::from(mark.above)];
+    for stamp in &pair.timestamps {
+        let at = stamp.as_bound(segments.second, segments.origin).at;
+        let [first, last] = &mut times[usize::from(stamp.above)];
         (*first, *last) = (first.min(at), last.max(at));
     }
     [times[0][0].max(times[1][0]), times[0][1].min(times[1][1])]
@@ -227,6 +227,8 @@ fn two_way_span(pair: &ClockPair, segments: &DifferenceSegments) -> [f64; 2] {
 /// Time in which a clock had messages, on this clock as if it had never been set.
 #[derive(Clone, Copy, Debug)]
 struct ContactTimes {
+    /// The pair of clocks to which the messages belong, by its number.
     pair: usize,
+    /// The first and the last time, in nanoseconds.
     between: [i64; 2],
 }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::lines::pieces::ClockPieces;
-use crate::pairs::pair::{AxisOrigin, ClockPair, TimestampPair, fit_marks};
+use crate::pairs::pair::{AxisOrigin, ClockPair, TimestampPair, fit_stamps};
 use crate::pairs::region::StraightLine;
 use crate::pairs::segments::DifferenceSegments;
 use crate::tuning::ONE_WAY_UNCERTAINTY_NS;
@@ -46,8 +46,11 @@ pub(crate) struct ClockGraph {
 /// rest + skew * t`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ClockRate {
+    /// Whole nanoseconds of the offset.
     pub(crate) offset: i64,
+    /// Remainder of the offset, in nanoseconds.
     pub(crate) rest: f64,
+    /// Nanoseconds gained per nanosecond.
     pub(crate) skew: f64,
 }
 
@@ -125,15 +128,15 @@ impl ClockGraph {
                 continue;
             }
             let begin = edges.len();
-            for (place, mark) in pair.timestamps.iter().enumerate() {
+            for (place, stamp) in pair.timestamps.iter().enumerate() {
                 let piece = |clock: usize, time| Some(first[clock] + pieces[clock].piece_at(time)?);
-                let (Some(a), Some(b)) = (piece(a, mark.a), piece(b, mark.b)) else { continue };
+                let (Some(a), Some(b)) = (piece(a, stamp.a), piece(b, stamp.b)) else { continue };
                 if segments.strays.binary_search(&place).is_ok() {
                     continue;
                 }
                 match edges[begin..].iter_mut().find(|edge| edge.nodes == [a, b]) {
-                    Some(edge) => edge.timestamps.push(*mark),
-                    None => edges.push(PieceEdge { nodes: [a, b], timestamps: vec![*mark] }),
+                    Some(edge) => edge.timestamps.push(*stamp),
+                    None => edges.push(PieceEdge { nodes: [a, b], timestamps: vec![*stamp] }),
                 }
             }
         }
@@ -220,11 +223,12 @@ impl ClockGraph {
 }
 
 impl PieceEdge {
-    /// Returns the line of this edge alone, over the first node's clock, and its uncertainty.
+    /// Returns the line of this edge alone, over the first node's clock: its uncertainty in
+    /// nanoseconds, its origin, and the line; `None` if no line fits.
     fn edge_line(&self) -> Option<(f64, AxisOrigin, StraightLine)> {
-        let origin = AxisOrigin::from_marks(&self.timestamps, false);
-        let fit = fit_marks(self.timestamps.iter(), false, origin)?;
-        let times = || self.timestamps.iter().map(|mark| mark.as_bound(false, origin).at);
+        let origin = AxisOrigin::from_stamps(&self.timestamps, false);
+        let fit = fit_stamps(self.timestamps.iter(), false, origin)?;
+        let times = || self.timestamps.iter().map(|stamp| stamp.as_bound(false, origin).at);
         let ends = [times().fold(f64::MAX, f64::min), times().fold(f64::MIN, f64::max)];
         let width = |at: f64| {
             let [low, high] = fit.range_at(at);

@@ -33,11 +33,11 @@ impl EdgeBounds {
         let slopes = [-MAX_SKEW - relative, MAX_SKEW - relative];
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let mut times = [f64::MAX, f64::MIN];
-        for mark in &edge.timestamps {
-            let (a, b) = (first.common_time(origin, mark.a), second.common_time(origin, mark.b));
-            let at = if mark.above { a } else { b };
+        for stamp in &edge.timestamps {
+            let (a, b) = (first.common_time(origin, stamp.a), second.common_time(origin, stamp.b));
+            let at = if stamp.above { a } else { b };
             times = [times[0].min(at), times[1].max(at)];
-            if mark.above {
+            if stamp.above {
                 above.push(BoundPoint { at, value: b - a });
             } else {
                 below.push(BoundPoint { at, value: a - b });
@@ -98,7 +98,8 @@ pub(crate) fn refine_rates(
     }
 }
 
-/// Returns the middle of the range that the neighbours of a node allow, and its time span.
+/// Returns the correction of a node's line in the middle of the range that its neighbours allow,
+/// and the times of its first and last message; `None` if it has no messages.
 fn fit_node(
     graph: &ClockGraph,
     rates: &[Option<ClockRate>],

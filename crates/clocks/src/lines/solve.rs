@@ -77,8 +77,8 @@ pub(crate) fn solve_clocks(
     solved
 }
 
-/// Returns how well each clock is connected: the number of others with messages in both directions,
-/// and the number of messages.
+/// Returns how well each clock is connected: the number of other clocks with which it has messages
+/// in both directions, and the number of its messages.
 fn connectivity_ranks(pairs: &[ClockPair], clocks: usize) -> Vec<(usize, u64)> {
     let mut ranks = vec![(0, 0); clocks];
     for pair in pairs {
@@ -142,9 +142,9 @@ fn solve_component(
         let second = second.or_else(|| (pair.a == reference).then_some(false));
         pair.timestamps
             .iter()
-            .filter_map(move |mark| second.map(|second| mark.time_on_axis(second)))
+            .filter_map(move |stamp| second.map(|second| stamp.time_on_axis(second)))
     });
-    // In its first piece, if the reference itself was set.
+    // If the reference itself was set, the origin lies in its first piece.
     let origin = if pieces[reference].steps.is_empty() {
         times.min()
     } else {

@@ -49,7 +49,7 @@ pub(crate) fn find_bounded(graph: &ClockGraph, reference: usize) -> Vec<bool> {
                 let is_first = edge.nodes[0] == node;
                 let next = edge.nodes[usize::from(is_first)];
                 if !reached[next]
-                    && edge.timestamps.iter().any(|mark| mark.above == (is_first == there))
+                    && edge.timestamps.iter().any(|stamp| stamp.above == (is_first == there))
                 {
                     reached[next] = true;
                     todo.push(next);
@@ -153,7 +153,8 @@ fn sample_times(times: &[[f64; 2]]) -> Vec<f64> {
 }
 
 /// Returns for each node the greatest error of its line's offset or slope relative to the
-/// reference, up or down, if each edge allows the range `room` of it: the least sum over all paths.
+/// reference, up or down: the least sum over all paths of the errors that the edges allow. `room`
+/// returns the range of the error that an edge allows.
 fn farthest_distances(
     graph: &ClockGraph,
     edges: &[(EdgeBounds, FittedLine)],

@@ -7,7 +7,7 @@
 //! were sent contradict a line. So a piece has to be bounded on both sides, about as tightly as the
 //! others: by messages in both directions, without delays that explain away the step.
 
-use crate::pairs::pair::{AxisOrigin, TimestampPair, fit_marks};
+use crate::pairs::pair::{AxisOrigin, TimestampPair, fit_stamps};
 use crate::tuning::{MAX_SLACK_RATIO, MIN_PIECE_PAIRS, MISFIT_NS};
 
 /// Returns whether each piece is credible. The pieces are of one pair of clocks, on one axis; the
@@ -18,14 +18,14 @@ pub(crate) fn credible_pieces(
     origin: AxisOrigin,
 ) -> Vec<bool> {
     let longest = (0..pieces.len()).rev().max_by_key(|piece| pieces[*piece].len());
-    let has = |above: bool| pieces.iter().flatten().any(|mark| mark.above == above);
+    let has = |above: bool| pieces.iter().flatten().any(|stamp| stamp.above == above);
     let is_two_sided = has(true) && has(false);
     let room = |piece: &[TimestampPair]| line_slack(piece, second, origin);
     let most = longest
         .map_or(f64::INFINITY, |longest| MAX_SLACK_RATIO * room(&pieces[longest]).max(MISFIT_NS));
-    let is_held = |piece: &[TimestampPair]| !is_two_sided || room(piece) <= most;
+    let is_bounded = |piece: &[TimestampPair]| !is_two_sided || room(piece) <= most;
     let is_believed = |(place, piece): (usize, &Vec<TimestampPair>)| {
-        Some(place) == longest || piece.len() >= MIN_PIECE_PAIRS && is_held(piece)
+        Some(place) == longest || piece.len() >= MIN_PIECE_PAIRS && is_bounded(piece)
     };
     pieces.iter().enumerate().map(is_believed).collect()
 }
@@ -33,7 +33,8 @@ pub(crate) fn credible_pieces(
 /// Returns the slack that the messages leave the line in the middle of their time, in nanoseconds;
 /// infinite if they have one direction only.
 fn line_slack(piece: &[TimestampPair], second: bool, origin: AxisOrigin) -> f64 {
-    let Some(fit) = fit_marks(piece.iter(), second, origin).filter(|fit| fit.is_two_sided()) else {
+    let Some(fit) = fit_stamps(piece.iter(), second, origin).filter(|fit| fit.is_two_sided())
+    else {
         return f64::INFINITY;
     };
     let [low, high] = fit.range_at(fit.line.at);
@@ -61,7 +62,7 @@ mod tests {
     }
 
     fn is_believed(pieces: [Vec<TimestampPair>; 2]) -> bool {
-        let origin = AxisOrigin::from_marks(&pieces[0], false);
+        let origin = AxisOrigin::from_stamps(&pieces[0], false);
         credible_pieces(&pieces, false, origin)[1]
     }
 
@@ -79,13 +80,13 @@ mod tests {
         let before = exchange_pairs(0, 100, 0, [MS, MS]);
         for above in [true, false] {
             let mut later = exchange_pairs(HOUR, 40, HOUR, [MS, MS]);
-            later.retain(|mark| mark.above == above);
+            later.retain(|stamp| stamp.above == above);
             assert!(!is_believed([before.clone(), later]));
         }
         // If all have one direction, nothing contradicts anything.
-        let there = |mut marks: Vec<TimestampPair>| {
-            marks.retain(|mark| mark.above);
-            marks
+        let there = |mut stamps: Vec<TimestampPair>| {
+            stamps.retain(|stamp| stamp.above);
+            stamps
         };
         assert!(is_believed([there(before), there(exchange_pairs(HOUR, 40, HOUR, [MS, MS]))]));
     }

@@ -36,7 +36,7 @@ pub(crate) struct ClockPair {
 }
 
 impl TimestampPair {
-    /// Returns the time on an axis, in nanoseconds: the first clock's or the second's.
+    /// Returns the time on the axis of the `second` clock, or else of the first, in nanoseconds.
     pub(crate) fn time_on_axis(&self, second: bool) -> i64 {
         if second { self.b } else { self.a }
     }
@@ -61,7 +61,7 @@ impl TimestampPair {
 }
 
 /// Returns the timestamp pairs that bound a line tightly; the line is over the first clock's time.
-pub(crate) fn binding_marks(fit: &FittedLine, origin: AxisOrigin) -> Vec<TimestampPair> {
+pub(crate) fn binding_stamps(fit: &FittedLine, origin: AxisOrigin) -> Vec<TimestampPair> {
     let [above, below] = fit.binding_points();
     let above = above.iter().map(|point| TimestampPair::from_point(*point, true, origin));
     above
@@ -80,24 +80,24 @@ pub(crate) struct AxisOrigin {
 
 impl AxisOrigin {
     /// Returns the origin for some timestamp pairs: the time and the difference of the first.
-    pub(crate) fn from_marks(marks: &[TimestampPair], second: bool) -> AxisOrigin {
-        marks.first().map_or(AxisOrigin::default(), |mark| AxisOrigin {
-            at: mark.time_on_axis(second),
-            difference: mark.b.saturating_sub(mark.a),
+    pub(crate) fn from_stamps(stamps: &[TimestampPair], second: bool) -> AxisOrigin {
+        stamps.first().map_or(AxisOrigin::default(), |stamp| AxisOrigin {
+            at: stamp.time_on_axis(second),
+            difference: stamp.b.saturating_sub(stamp.a),
         })
     }
 }
 
 /// Fits the line that the difference of the clocks follows over the time of one of them: of the
 /// `second`, or of the first. `None` if no line fits.
-pub(crate) fn fit_marks<'a>(
-    marks: impl Iterator<Item = &'a TimestampPair>,
+pub(crate) fn fit_stamps<'a>(
+    stamps: impl Iterator<Item = &'a TimestampPair>,
     second: bool,
     origin: AxisOrigin,
 ) -> Option<FittedLine> {
-    let (above, below): (Vec<_>, Vec<_>) = marks.partition(|mark| mark.above);
-    let points = |marks: Vec<&TimestampPair>| {
-        marks.iter().map(|mark| mark.as_bound(second, origin)).collect()
+    let (above, below): (Vec<_>, Vec<_>) = stamps.partition(|stamp| stamp.above);
+    let points = |stamps: Vec<&TimestampPair>| {
+        stamps.iter().map(|stamp| stamp.as_bound(second, origin)).collect()
     };
     LineBounds::new(points(above), points(below), [-MAX_SKEW, MAX_SKEW]).fit_line()
 }

@@ -87,7 +87,7 @@ impl LineBounds {
         let at = 0.5 * (first + last);
         // Slopes in units that give both parameters the same scale.
         let half = (0.5 * (last - first)).max(1e6);
-        let [value, _] = self.slack_at(slope, at);
+        let [value, _] = self.bounds_at(slope, at);
         let reach = half * (self.slopes[1] - self.slopes[0]) + gap.abs() + 1.0;
         let mut corners = vec![
             [value - reach, self.slopes[0] * half],
@@ -102,7 +102,7 @@ impl LineBounds {
             cut_polygon(&mut corners, [-1.0, -(point.at - at) / half], slack - point.value);
         }
         let [value, rise] = polygon_centre(&corners).unwrap_or_else(|| {
-            let [low, high] = self.slack_at(slope, at);
+            let [low, high] = self.bounds_at(slope, at);
             [0.5 * (low + high), slope * half]
         });
         if corners.is_empty() {
@@ -117,8 +117,9 @@ impl LineBounds {
         })
     }
 
-    /// With bounds on one side only: returns the line that touches them where most of them are on
-    /// either side of it (Moon et al.), as if the fastest messages had taken no time.
+    /// With bounds on one side only: returns the line along that edge of their convex hull which
+    /// spans the middle of the time (after Moon et al.), as if the fastest messages had taken no
+    /// time.
     fn touching_line(self) -> Option<FittedLine> {
         let (points, sign) =
             if self.below.is_empty() { (&self.above, 1.0) } else { (&self.below, -1.0) };
@@ -143,9 +144,8 @@ impl LineBounds {
         })
     }
 
-    /// Returns the bounds on the difference at `at` for lines with this slope: the lower and the
-    /// upper one.
-    fn slack_at(&self, slope: f64, at: f64) -> [f64; 2] {
+    /// Returns the lower and the upper bound on the difference at `at` for lines with this slope.
+    fn bounds_at(&self, slope: f64, at: f64) -> [f64; 2] {
         let shifted = |point: &BoundPoint| point.value - slope * (point.at - at);
         let low = self.below.iter().map(shifted).fold(f64::MIN, f64::max);
         let high = self.above.iter().map(shifted).fold(f64::MAX, f64::min);
@@ -163,10 +163,10 @@ impl LineBounds {
                 .map(|pair| (pair[1].value - pair[0].value) / (pair[1].at - pair[0].at))
         });
         let mut best = (f64::MIN, 0.0);
-        // The flattest of equals.
+        // Of equal slacks the flattest slope is taken.
         for slope in edges.chain(self.slopes).chain([0.0]) {
             let slope = slope.clamp(self.slopes[0], self.slopes[1]);
-            let [low, high] = self.slack_at(slope, at);
+            let [low, high] = self.bounds_at(slope, at);
             let gap = high - low;
             if gap > best.0 || gap == best.0 && slope.abs() < f64::abs(best.1) {
                 best = (gap, slope);
@@ -216,8 +216,8 @@ impl FittedLine {
         })
     }
 
-    /// Returns the points that bound the line tightly: no others matter. First those above, then
-    /// those below.
+    /// Returns the points that bound the line tightly, those above and those below it: no other
+    /// points matter.
     pub(crate) fn binding_points(&self) -> [&[BoundPoint]; 2] {
         [&self.bounds.above, &self.bounds.below]
     }

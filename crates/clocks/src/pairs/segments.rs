@@ -11,22 +11,22 @@
 //! the two that gives the fewest pieces and, of equals, the least time.
 
 use crate::pairs::credibility::credible_pieces;
-use crate::pairs::pair::{AxisOrigin, ClockPair, TimestampPair, binding_marks, fit_marks};
+use crate::pairs::pair::{AxisOrigin, ClockPair, TimestampPair, binding_stamps, fit_stamps};
 use crate::pairs::region::{StraightLine, cut_polygon};
 use crate::tuning::{
-    CONFIRMING_MARKS, LOOK_AHEAD, MAX_SKEW, MISFIT_NS, NOTABLE_STEP_NS, STRAY_PASSES,
+    CONFIRMING_STAMPS, LOOK_AHEAD, MAX_SKEW, MISFIT_NS, NOTABLE_STEP_NS, STRAY_PASSES,
 };
 
-/// More nanoseconds than any two clocks differ by, relative to their first difference: about four
+/// Maximum difference of two clocks, relative to their first difference, in nanoseconds: about four
 /// months.
-const FAR: f64 = 1e16;
+const MAX_DIFFERENCE_NS: f64 = 1e16;
 
 /// The difference of two clocks, piece by piece.
 #[derive(Clone, Debug)]
 pub(crate) struct DifferenceSegments {
     /// Whether the time axis is the second clock's.
     pub(crate) second: bool,
-    /// The other clock would have been a worse axis, so it is the one that was set.
+    /// Whether the other clock would have been a worse axis, so that it is the one that was set.
     pub(crate) is_sure: bool,
     /// Origin of times and differences.
     pub(crate) origin: AxisOrigin,
@@ -45,9 +45,9 @@ pub(crate) struct DifferenceSegments {
 
 /// Finds the pieces of the difference of a pair of clocks.
 pub(crate) fn find_segments(pair: &ClockPair) -> DifferenceSegments {
-    let origin = AxisOrigin::from_marks(&pair.timestamps, false);
+    let origin = AxisOrigin::from_stamps(&pair.timestamps, false);
     if let Some(fit) =
-        fit_marks(pair.timestamps.iter(), false, origin).filter(|fit| fit.slack <= MISFIT_NS)
+        fit_stamps(pair.timestamps.iter(), false, origin).filter(|fit| fit.slack <= MISFIT_NS)
     {
         return DifferenceSegments {
             second: false,
@@ -56,11 +56,11 @@ pub(crate) fn find_segments(pair: &ClockPair) -> DifferenceSegments {
             lines: vec![fit.line],
             breaks: Vec::new(),
             strays: Vec::new(),
-            binding: binding_marks(&fit, origin),
+            binding: binding_stamps(&fit, origin),
             span: 0.0,
         };
     }
-    let [first, second] = [false, true].map(|second| by_axis(&pair.timestamps, second));
+    let [first, second] = [false, true].map(|second| split_on_axis(&pair.timestamps, second));
     let [one, other] = [&first, &second].map(|axis| axis.lines.len() + axis.strays.len());
     // Total amount of the settings, by which the axis of a clock that was set is too long or too
     // short.
@@ -81,23 +81,24 @@ impl DifferenceSegments {
     }
 }
 
-fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
-    let origin = AxisOrigin::from_marks(marks, second);
-    let mut order: Vec<usize> = (0..marks.len()).collect();
-    order.sort_by_key(|place| (marks[*place].time_on_axis(second), marks[*place].above));
+/// Splits the difference over the time of the `second` clock, or else of the first.
+fn split_on_axis(stamps: &[TimestampPair], second: bool) -> DifferenceSegments {
+    let origin = AxisOrigin::from_stamps(stamps, second);
+    let mut order: Vec<usize> = (0..stamps.len()).collect();
+    order.sort_by_key(|place| (stamps[*place].time_on_axis(second), stamps[*place].above));
     let mut strays = Vec::new();
-    let at = |place: usize| marks[place].as_bound(second, origin).at;
+    let at = |place: usize| stamps[place].as_bound(second, origin).at;
     let span =
         order.last().map_or(0.0, |last| at(*last)) - order.first().map_or(0.0, |first| at(*first));
     // Each pass leaves out contradicting timestamp pairs, and pieces that are not credible.
     for _ in 0..STRAY_PASSES {
-        let (begins, mut useless) = split_pieces(marks, &order, second, origin);
+        let (begins, mut useless) = split_pieces(stamps, &order, second, origin);
         let cuts: Vec<usize> = [0].into_iter().chain(begins).chain([order.len()]).collect();
         let of_piece = |cut: &[usize]| -> Vec<usize> {
             order[cut[0]..cut[1]].iter().filter(|place| !useless.contains(place)).copied().collect()
         };
         let of_pieces: Vec<Vec<usize>> = cuts.windows(2).map(of_piece).collect();
-        let piece = |places: &Vec<usize>| places.iter().map(|place| marks[*place]).collect();
+        let piece = |places: &Vec<usize>| places.iter().map(|place| stamps[*place]).collect();
         let believed =
             credible_pieces(&of_pieces.iter().map(piece).collect::<Vec<_>>(), second, origin);
         useless.extend(
@@ -113,10 +114,10 @@ fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
         order.retain(|place| !useless.contains(place));
         strays.extend(useless);
     }
-    let (ends, _) = split_pieces(marks, &order, second, origin);
+    let (ends, _) = split_pieces(stamps, &order, second, origin);
     // From the other end: the earliest time of each change.
     let reversed: Vec<usize> = order.iter().rev().copied().collect();
-    let (mut starts, _) = split_pieces(marks, &reversed, second, origin);
+    let (mut starts, _) = split_pieces(stamps, &reversed, second, origin);
     starts.reverse();
     let starts: Vec<usize> = starts.iter().map(|start| order.len() - start).collect();
     // `starts` are the first timestamp pairs after the earliest time, `ends` those after the
@@ -132,9 +133,9 @@ fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
         let end = breaks.get(piece).map_or(order.len(), |next| next[0] + 1);
         // The part that is certain to be of the piece or, if it is empty, the part that may be.
         let range = if begin < end { begin..end } else { piece_range(&breaks, piece, order.len()) };
-        let of_piece = order[range].iter().map(|place| &marks[*place]);
+        let of_piece = order[range].iter().map(|place| &stamps[*place]);
         lines.push(
-            fit_marks(of_piece, second, origin).map_or(StraightLine::default(), |fit| fit.line),
+            fit_stamps(of_piece, second, origin).map_or(StraightLine::default(), |fit| fit.line),
         );
     }
     let breaks = breaks.iter().map(|places| places.map(|place| at(order[place]))).collect();
@@ -151,32 +152,37 @@ fn by_axis(marks: &[TimestampPair], second: bool) -> DifferenceSegments {
     }
 }
 
+/// Returns the indices of the timestamp pairs that may be of a piece. `breaks` has the indices of
+/// the last pair surely before each change and the first surely after it; `all` is the number of
+/// pairs.
 fn piece_range(breaks: &[[usize; 2]], piece: usize, all: usize) -> std::ops::Range<usize> {
     let begin = piece.checked_sub(1).map_or(0, |before| breaks[before][0] + 1);
     begin..breaks.get(piece).map_or(all, |next| next[1]).max(begin)
 }
 
 /// Returns the begins of new pieces (indices into `order`), with as many timestamp pairs in each as
-/// one line explains, and the timestamp pairs that contradict.
+/// one line explains, and the strays: the timestamp pairs that contradict both the earlier and the
+/// later ones.
 fn split_pieces(
-    marks: &[TimestampPair],
+    stamps: &[TimestampPair],
     order: &[usize],
     second: bool,
     origin: AxisOrigin,
 ) -> (Vec<usize>, Vec<usize>) {
     let (mut begins, mut strays) = (Vec::new(), Vec::new());
     let Some(first) = order.first() else { return (begins, strays) };
-    let point = |place: usize| marks[place].as_bound(second, origin);
+    let point = |place: usize| stamps[place].as_bound(second, origin);
     let (start, end) = (point(*first).at, point(order[order.len() - 1]).at);
     let half = (0.5 * (end - start).abs()).max(1e6);
     let centre = 0.5 * (start + end);
     let fresh = || {
         let rise = MAX_SKEW * half;
-        vec![[-FAR, -rise], [FAR, -rise], [FAR, rise], [-FAR, rise]]
+        let far = MAX_DIFFERENCE_NS;
+        vec![[-far, -rise], [far, -rise], [far, rise], [-far, rise]]
     };
     let explain = |region: &mut Vec<[f64; 2]>, place: usize| {
         let point = point(place);
-        let sign = if marks[place].above { 1.0 } else { -1.0 };
+        let sign = if stamps[place].above { 1.0 } else { -1.0 };
         let normal = [sign, sign * (point.at - centre) / half];
         cut_polygon(region, normal, sign * point.value + MISFIT_NS);
         !region.is_empty()
@@ -187,11 +193,12 @@ fn split_pieces(
         if explain(&mut region, *place) {
             continue;
         }
-        let alike =
-            order[position + 1..].iter().filter(|next| marks[**next].above == marks[*place].above);
+        let alike = order[position + 1..]
+            .iter()
+            .filter(|next| stamps[**next].above == stamps[*place].above);
         let contradicting =
             alike.take(LOOK_AHEAD).filter(|next| !explain(&mut before.clone(), **next));
-        if contradicting.count() < CONFIRMING_MARKS {
+        if contradicting.count() < CONFIRMING_STAMPS {
             strays.push(*place);
             region = before;
             continue;

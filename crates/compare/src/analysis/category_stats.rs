@@ -31,25 +31,25 @@ impl CategoryStats {
         key: CategoryKey,
         structure: CategoryStructure,
         mut observations: [Vec<RequestObservation>; 2],
-        stretches_of: &[PeriodWindows; 2],
+        windows_of: &[PeriodWindows; 2],
     ) -> CategoryStats {
         let mut counts = [0.0; 2];
-        let mut stretches = [[0.0; WINDOWS]; 2];
+        let mut windows = [[0.0; WINDOWS]; 2];
         for (side, of_side) in observations.iter_mut().enumerate() {
             // Stable: observations that begin together stay in the order of the table.
             of_side.sort_by_key(|observation| observation.begin);
             for observation in of_side.iter() {
                 let weight = f64::from(observation.weight);
                 counts[side] += weight;
-                stretches[side][stretches_of[side].window_of_time(observation.begin)] += weight;
+                windows[side][windows_of[side].window_of_time(observation.begin)] += weight;
             }
             of_side.retain(|observation| !observation.response.is_nan());
         }
-        let lengths = stretches_of.each_ref().map(PeriodWindows::length);
+        let lengths = windows_of.each_ref().map(PeriodWindows::length);
         let sample = |side: usize, value: &dyn Fn(&RequestObservation) -> f32| {
             let of = observations[side].iter().map(|observation| {
-                let stretch = stretches_of[side].window_of_time(observation.begin);
-                (value(observation), observation.weight, stretch)
+                let window = windows_of[side].window_of_time(observation.begin);
+                (value(observation), observation.weight, window)
             });
             PeriodSample::from_observations(of, period_scales(lengths[side], lengths[1 - side]))
         };
@@ -66,6 +66,6 @@ impl CategoryStats {
                 hops.push(CategoryHop { place: (place / 2) as u32, kind, samples: both(&of) });
             }
         }
-        CategoryStats { key, structure, counts, windows: stretches, response, hops }
+        CategoryStats { key, structure, counts, windows, response, hops }
     }
 }

@@ -17,7 +17,7 @@ pub enum HopKind {
 /// A hop of the requests of a category: its time on the critical path in both periods.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CategoryHop {
-    /// The place in the structure.
+    /// The place, a step of the category's structure, to which the hop belongs.
     pub place: u32,
     /// What the time is spent on.
     pub kind: HopKind,

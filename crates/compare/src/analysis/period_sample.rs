@@ -13,19 +13,19 @@ pub struct PeriodSample {
     /// Values in ascending order, of the observations with a probability of at least one half.
     #[serde(skip)]
     pub sorted: Vec<f32>,
-    /// Design effect: the number of observations with the information of one; 1 if they are
-    /// independent.
+    /// Design effect: the number of observations that have the information of one independent one;
+    /// 1 if they are independent.
     pub effect: f64,
-    /// Logarithms of the values by window; `None` if there are few.
+    /// Logarithms of the values by window of the period; `None` if there are too few to be tested.
     #[serde(skip)]
     pub windowed_values: Option<Box<WindowedValues>>,
 }
 
-/// Shorter times count as this much when logarithms are compared, in nanoseconds.
+/// Shortest time when logarithms are compared, in nanoseconds; shorter times count as this one.
 const MIN_NS: f64 = 1_000.0;
 
-/// Weight from which on an observation is more likely than not.
-const LIKELY: f64 = 0.5;
+/// Minimum weight of an observation in [`PeriodSample::sorted`]: it is more likely real than not.
+const MIN_SORTED_WEIGHT: f64 = 0.5;
 
 impl PeriodSample {
     /// The sample of observations, each a value, its weight and its window. `scales` are the scales
@@ -35,22 +35,22 @@ impl PeriodSample {
         scales: [usize; 4],
     ) -> PeriodSample {
         let mut moments = WeightedMoments::default();
-        let mut in_stretches = WindowedValues::default();
+        let mut windowed_values = WindowedValues::default();
         let mut sorted = Vec::new();
-        for (value, weight, stretch) in observations {
+        for (value, weight, window) in observations {
             let weight = f64::from(weight);
             moments.add(f64::from(value), weight);
-            in_stretches.add_value(stretch, f64::from(value).max(MIN_NS).ln(), weight);
-            if weight >= LIKELY {
+            windowed_values.add_value(window, f64::from(value).max(MIN_NS).ln(), weight);
+            if weight >= MIN_SORTED_WEIGHT {
                 sorted.push(value);
             }
         }
         sorted.sort_unstable_by(f32::total_cmp);
         sorted.shrink_to_fit();
-        let effect = in_stretches.design_effect(scales);
+        let effect = windowed_values.design_effect(scales);
         // Small samples are never tested, and there may be many small categories.
-        let in_stretches = (sorted.len() >= MIN_TESTED).then(|| Box::new(in_stretches));
-        PeriodSample { moments, sorted, effect, windowed_values: in_stretches }
+        let windowed_values = (sorted.len() >= MIN_TESTED).then(|| Box::new(windowed_values));
+        PeriodSample { moments, sorted, effect, windowed_values }
     }
 
     /// The sample of all observations of several samples, without a design effect.

@@ -1,4 +1,5 @@
-//! Encoding: from a request to its category and the place of each of its steps.
+//! Encoding: from a request to its category, and to the place of each of its steps: the index of
+//! the step in the structure that all requests of the category share.
 
 use std::cmp::Reverse;
 
@@ -8,7 +9,7 @@ use super::name_hashes::{NameHashes, hash_words};
 use super::structure::{CategoryKey, CategoryPlace, CategoryStructure, StepSymbol};
 use super::zoom::{ShownSteps, ZoomLevel};
 
-/// Stands for no step.
+/// Stands for no step, group or place.
 const NONE: u32 = u32::MAX;
 
 /// Encoder of requests that share one numbering of names.
@@ -16,16 +17,19 @@ const NONE: u32 = u32::MAX;
 pub struct CategoryEncoder<'n> {
     hashes: &'n NameHashes,
     shown: ShownSteps,
+    /// Options of the [`ZoomLevel`].
     loops: bool,
     races: bool,
     steps: Vec<EncodedStep>,
     /// Shown children of each step, in order: one list, with the start of each step's children.
     children: Vec<u32>,
     begins: Vec<u32>,
+    /// Buffer: where the next child of each step goes in `children`.
     next: Vec<u32>,
     words: Vec<u128>,
     bytes: Vec<u8>,
     open: Vec<u32>,
+    /// The step at each place.
     order: Vec<u32>,
 }
 
@@ -35,15 +39,19 @@ struct EncodedStep {
     /// The nearest shown step above the step, or [`NONE`].
     parent: u32,
     is_shown: bool,
+    /// Hash of the step and everything below it.
     hash: u128,
     /// Number of the step's group of concurrent siblings.
     group: u32,
     /// Whether the step is a repetition of the call before it.
     is_repetition: bool,
+    /// Whether further steps are repetitions of this one.
     repeated: bool,
     place: u32,
     overlaps: OverlapTracker,
+    /// Number of the last group of concurrent children so far.
     groups: u32,
+    /// Number of the shown children.
     children: u32,
 }
 
@@ -127,6 +135,7 @@ impl<'n> CategoryEncoder<'n> {
         }
     }
 
+    /// Lists the shown children of each step in `children`.
     fn list_children(&mut self) {
         let CategoryEncoder { steps, children, begins, next, .. } = self;
         begins.clear();
@@ -149,8 +158,8 @@ impl<'n> CategoryEncoder<'n> {
         }
     }
 
-    /// Sorts concurrent children into their fixed order: by symbol and, of equal ones, the one that
-    /// ends last first, as the caller waits for the last one.
+    /// Sorts concurrent children into their fixed order, by hash. Of equal children the one that
+    /// ends last is first, as the caller waits for it. Marks repetitions if loops are collapsed.
     fn order_children(&mut self, step: usize, of: &[Step]) {
         let range = self.begins[step] as usize..self.begins[step + 1] as usize;
         let (children, steps) = (&mut self.children[range], &mut self.steps);
@@ -164,7 +173,7 @@ impl<'n> CategoryEncoder<'n> {
         if !self.loops {
             return;
         }
-        // Consecutive equal groups of a single call are a loop.
+        // Consecutive equal calls, none of them concurrent with another call, are a loop.
         let is_alone = |place: usize, steps: &[EncodedStep]| {
             let group = steps[children[place] as usize].group;
             let differs =
@@ -207,13 +216,13 @@ impl<'n> CategoryEncoder<'n> {
         hash_words(words, &mut self.bytes)
     }
 
-    /// Numbers the places, depth first.
+    /// Sets the place of each step: places are numbered depth first.
     fn number_places(&mut self) {
         let CategoryEncoder { steps, children, begins, open, order, .. } = self;
         open.clear();
         order.clear();
         open.extend((!steps.is_empty()).then_some(0));
-        // The places of the first iteration of a loop, and of its steps.
+        // Steps that are not in a further iteration of a loop have places of their own.
         while let Some(step) = open.pop() {
             let (of, range) =
                 (step as usize, begins[step as usize] as usize..begins[step as usize + 1] as usize);
@@ -288,7 +297,7 @@ impl EncodedRequest<'_> {
         self.steps.get(step).is_some_and(|step| step.is_shown)
     }
 
-    /// The structure, with the request's numbers of names.
+    /// The structure of the category, with names as numbered in the request.
     pub fn build_structure(&self, request: &Request) -> CategoryStructure {
         let mut places: Vec<CategoryPlace> = Vec::with_capacity(self.order.len());
         let mut last_child: Vec<Option<usize>> = vec![None; self.order.len()];

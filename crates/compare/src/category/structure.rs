@@ -37,21 +37,22 @@ pub struct CategoryStructure {
     /// The node that sends the root's call; `out_of_core::NameInterner::UNKNOWN` if it is not
     /// known.
     pub caller: NameId,
-    /// Whether the requests are torn.
+    /// Whether the requests are torn: their roots were lost.
     pub torn: bool,
     /// Places of the steps, depth first.
     pub places: Vec<CategoryPlace>,
 }
 
 impl CategoryStructure {
-    /// The kind of the requests: caller, node and operation of the root, whether or not it fails.
+    /// The kind of the requests: caller, node and operation of the root, whether or not the root
+    /// fails.
     pub fn request_kind(&self) -> [NameId; 3] {
         let root = self.places.first().map(|place| place.symbol).unwrap_or_default();
         [self.caller, root.node, root.operation]
     }
 
-    /// The string of the depth-first walk: each step at its begin and at the end of its last call,
-    /// as a trace has a point for both.
+    /// The string of the depth-first walk, for edit distances: the symbol of a step at its begin,
+    /// and `None` at its end, as a trace has a point for both.
     pub fn walk_symbols(&self) -> Vec<Option<StepSymbol>> {
         let mut symbols = Vec::with_capacity(2 * self.places.len());
         let mut depth = 0;

@@ -8,9 +8,9 @@ use rustc_hash::FxHashSet;
 pub struct ZoomLevel {
     /// Whether steps that a node calls within itself are hidden.
     pub components: bool,
-    /// Nodes with components that are shown nevertheless.
+    /// Nodes whose components are shown although `components` is set.
     pub opened: Vec<String>,
-    /// Whether the iterations of a repeated call are one ("call x N"), however many there are.
+    /// Whether all iterations of a repeated call count as one ("call x N"), however many there are.
     pub loops: bool,
     /// Whether the order of concurrent calls distinguishes categories, as if the calls were
     /// sequential.

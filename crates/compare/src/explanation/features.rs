@@ -20,9 +20,9 @@ pub(super) enum RequestFeature {
 /// A feature of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum StepFeature {
-    /// Size of the call.
+    /// Size of the call, in bytes.
     BytesIn,
-    /// Size of the response.
+    /// Size of the response, in bytes.
     BytesOut,
     /// Time spent on a resource.
     Spent(StepResource),
@@ -42,7 +42,7 @@ pub(super) enum FeatureValue {
 }
 
 impl RequestFeature {
-    /// The name by which a user leaves the feature out.
+    /// The name by which a user excludes the feature.
     pub(super) fn name(&self) -> &str {
         match self {
             RequestFeature::OpenRequests => "open_requests",
@@ -60,7 +60,7 @@ impl RequestFeature {
 }
 
 impl RequestFeature {
-    /// Whether the feature's texts are identifiers.
+    /// Whether the feature's values are identifiers.
     pub(super) fn is_identifier(&self) -> bool {
         matches!(self, RequestFeature::Step(_, StepFeature::Parameter(name)) if is_name(name))
     }

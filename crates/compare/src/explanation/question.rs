@@ -9,16 +9,17 @@ use crate::period::PeriodSide;
 pub(super) struct ClassQuestion {
     /// Index of the mutation.
     pub(super) mutation: usize,
-    /// Category of the first class, and of the second.
+    /// Category of the first class, and of the second; equal if the classes are the periods.
     pub(super) categories: [CategoryKey; 2],
-    /// Number of places that both share before they first differ.
+    /// Number of places that both categories share before they first differ.
     pub(super) shared: u32,
     /// Whether the classes are the periods. Otherwise requests of both periods are in either class.
     pub(super) by_period: bool,
 }
 
 impl ClassQuestion {
-    /// The question about one of the mutations; `None` if there is nothing to compare with.
+    /// The question about the mutation with the index `number`; `None` if it has no originator to
+    /// compare with.
     pub(super) fn from_mutation(
         comparison: &Comparison,
         number: usize,
@@ -45,7 +46,8 @@ impl ClassQuestion {
         }
     }
 
-    /// The class of a request of a category in a period: 0 or 1.
+    /// The class of a request of a category in a period: 0 or 1; `None` if the request is in
+    /// neither class.
     pub(super) fn class_of_request(
         &self,
         category: CategoryKey,
@@ -58,7 +60,7 @@ impl ClassQuestion {
     }
 }
 
-/// Number of equal places at the beginning of both.
+/// Number of equal places at the beginning of two structures.
 fn common_prefix(one: &CategoryStructure, other: &CategoryStructure) -> u32 {
     let same = one.places.iter().zip(&other.places).take_while(|(one, other)| one == other);
     same.count() as u32

@@ -1,5 +1,5 @@
-//! Samples: rows of features of the requests of both classes. Large periods are sampled by whole
-//! groups of requests, at equal distances.
+//! Samples: rows of features of the requests of both classes of a question. Of a large period, only
+//! some groups of requests, at equal distances, are read.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -13,7 +13,7 @@ use super::question::ClassQuestion;
 use crate::category::{CategoryEncoder, NameHashes};
 use crate::options::Options;
 use crate::period::{Period, PeriodSide};
-use crate::tuning::{EXPLAINED_GROUPS, EXPLAINED_ROWS};
+use crate::tuning::{MAX_EXPLAINED_GROUPS, MAX_EXPLAINED_ROWS};
 
 /// Nanoseconds of a second.
 const SECOND_NS: i64 = 1_000_000_000;
@@ -21,7 +21,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// Nanoseconds of a day.
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// Rows of one question.
+/// Rows of one question: a row for each sampled request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FeatureSamples {
     /// Class and weight of each row.
@@ -33,9 +33,10 @@ pub(super) struct FeatureSamples {
 }
 
 impl FeatureSamples {
+    /// Adds a row and returns its number; `None` if there are enough rows of the class.
     fn push_row(&mut self, class: usize, weight: f64, side: PeriodSide) -> Option<u32> {
         let of_class = self.rows.iter().filter(|(of, _)| *of == class).count();
-        (of_class < EXPLAINED_ROWS).then(|| {
+        (of_class < MAX_EXPLAINED_ROWS).then(|| {
             self.rows.push((class, weight));
             self.sides.push(side);
             self.rows.len() as u32 - 1
@@ -54,7 +55,7 @@ impl FeatureSamples {
         }
         self.features.retain(|feature, values| {
             if *feature == RequestFeature::TimeOfDay {
-                return is_shared(values, sides);
+                return ranges_overlap(values, sides);
             }
             let mut counts: FxHashMap<&str, [f64; 2]> = FxHashMap::default();
             for (row, value) in values.iter() {
@@ -83,8 +84,8 @@ impl FeatureSamples {
     }
 }
 
-/// Whether numbers of either period lie within the range of the other.
-fn is_shared(values: &[(u32, FeatureValue)], sides: &[PeriodSide]) -> bool {
+/// Whether the ranges of the numbers of the two periods overlap.
+fn ranges_overlap(values: &[(u32, FeatureValue)], sides: &[PeriodSide]) -> bool {
     let mut ranges = [(f64::INFINITY, f64::NEG_INFINITY); 2];
     for (row, value) in values {
         if let (FeatureValue::Number(number), Some(side)) = (value, sides.get(*row as usize)) {
@@ -95,9 +96,9 @@ fn is_shared(values: &[(u32, FeatureValue)], sides: &[PeriodSide]) -> bool {
     ranges[0].0 < ranges[1].1 && ranges[1].0 < ranges[0].1
 }
 
-/// The groups to read, of `count`.
+/// Indices of the groups of requests to read, out of `count` groups.
 pub(super) fn sampled_groups(count: usize) -> Vec<usize> {
-    let read = count.min(EXPLAINED_GROUPS);
+    let read = count.min(MAX_EXPLAINED_GROUPS);
     (0..read).map(|number| number * count / read).collect()
 }
 
@@ -275,7 +276,7 @@ mod tests {
     fn groups_are_spread() {
         assert_eq!(sampled_groups(3), [0, 1, 2]);
         let many = sampled_groups(160);
-        assert_eq!((many.len(), many[1]), (EXPLAINED_GROUPS, 160 / EXPLAINED_GROUPS));
+        assert_eq!((many.len(), many[1]), (MAX_EXPLAINED_GROUPS, 160 / MAX_EXPLAINED_GROUPS));
         assert_eq!(sampled_groups(0), [0; 0]);
     }
 }

@@ -71,9 +71,10 @@ pub(super) fn explain_tree(
     (!sentences.is_empty()).then_some(MutationExplanation { requests, sentences })
 }
 
-/// A question on a path, and whether its answer is yes.
+/// A test on a path of the tree, and whether it is true.
 type AnsweredTest<'t> = (&'t SplitTest, bool);
 
+/// Calls `leaf` with each leaf: the path to it, and the weights of both classes in it.
 fn walk_paths<'t>(
     tree: &'t DecisionTree,
     path: &mut Vec<AnsweredTest<'t>>,

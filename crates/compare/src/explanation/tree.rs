@@ -86,7 +86,8 @@ fn split_rows(samples: &FeatureSamples, rows: Vec<u32>, depth: usize) -> Decisio
     }
 }
 
-/// The best questions about one feature: one about its numbers, one about its texts.
+/// The best tests of one feature: at most one of its numbers, and one of its texts. `is_here` marks
+/// the given rows.
 fn best_candidates(
     samples: &FeatureSamples,
     feature: &RequestFeature,

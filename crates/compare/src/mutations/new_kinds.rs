@@ -1,5 +1,5 @@
 //! New kinds of requests, and kinds that disappeared: they occur in one period only (beyond
-//! Spectroscope, which compares categories of kinds that both have).
+//! Spectroscope, which compares categories of kinds that both periods have).
 
 use crate::options::Options;
 use crate::period_windows::{degrees_of_counts, effect_of_counts};
@@ -14,13 +14,13 @@ pub struct KindChange {
     pub kind: usize,
     /// Share of the kind in all requests in both periods, from 0 to 1. One of the two shares is 0.
     pub shares: [f64; 2],
-    /// Probability of so unequal counts if nothing changed.
+    /// Probability of counts that differ at least this much, if nothing changed.
     pub p_value: f64,
     /// The p-value adjusted for all tests.
     pub adjusted: f64,
 }
 
-/// The kinds that occur in one period only, tested, in their order. No selection is made yet.
+/// Tests the kinds that occur in one period only, in their order. All are returned, changed or not.
 pub fn kind_tests(kinds: &[RequestKind]) -> Vec<KindChange> {
     let mut all = [[0.0; WINDOWS]; 2];
     for kind in kinds {

@@ -15,14 +15,14 @@ pub struct Originator {
     pub category: usize,
     /// Normalized edit distance to the mutation, from 0 to 1.
     pub distance: f64,
-    /// Place of the mutation at which the two diverge, and of the originator.
+    /// The place at which the two structures first differ: in the mutation, and in the originator.
     pub parting: [u32; 2],
 }
 
 /// The originators of a mutation, the most similar one first: categories of the same kind that
-/// became less frequent and, unless that is waived, by at least as much as the mutation became more
-/// frequent. If none did so alone, several may have together, and all that became less frequent are
-/// originators.
+/// became less frequent. With [`Options::one_to_many`], a category must have lost at least the
+/// share that the mutation gained, unless no category lost as much: several may then have lost it
+/// together.
 pub fn find_originators(
     mutation: &RateChange,
     changes: &[RateChange],

@@ -33,8 +33,8 @@ pub struct Mutation {
     pub category: usize,
     /// What changed in the category.
     pub kind: MutationKind,
-    /// Contribution to the change of the sum of all response times, in nanoseconds, for the number
-    /// of requests of the second period.
+    /// Contribution to the change of the sum of all response times, in nanoseconds. The first
+    /// period is scaled to the number of requests of the second.
     pub contribution: f64,
     /// Probability of samples that differ at least this much, if nothing changed, adjusted for all
     /// tests.
@@ -97,8 +97,8 @@ fn mean_of_rest(kind: &RequestKind, category: usize, categories: &[CategoryStats
     (all.count > 0).then_some(all.mean)
 }
 
-/// The mean response time of originators, weighted by their similarity: in the second period or, if
-/// one has no requests there, in the first.
+/// The mean response time of originators, weighted by their similarity. Requests of the second
+/// period count; for an originator without any, those of the first.
 fn mean_of_originators(originators: &[Originator], categories: &[CategoryStats]) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
     for originator in originators {

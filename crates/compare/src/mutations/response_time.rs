@@ -1,12 +1,12 @@
 //! Response-time mutations (Spectroscope, 4.2.1): categories with changed response times, and the
-//! hops of the critical path that cause it.
+//! hops of the critical path that cause the change.
 
 use crate::analysis::{CategoryStats, PeriodSample};
 use crate::options::Options;
 use crate::statistics::{
     adjust_p_values, batch_means, combine_p_values, kolmogorov_smirnov, with_estimated_variance,
 };
-use crate::tuning::{MIN_SPREAD, MIN_TESTED, PAPER_LEVEL, PAPER_ROUNDS_NS};
+use crate::tuning::{MIN_SPREAD, MIN_TESTED, PAPER_LEVEL, PAPER_ROUNDING_NS};
 
 /// The tested response times of a category.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +33,9 @@ pub struct HopChange {
     pub adjusted: f64,
 }
 
-/// The response times of all categories with enough requests, tested, in their order. No selection
-/// is made yet. `lengths` are the lengths of both periods.
+/// Tests the response times of all categories with enough requests, in their order. All tested
+/// categories are returned, changed or not. `lengths` are the lengths of both periods in
+/// nanoseconds.
 pub fn time_tests(
     categories: &[CategoryStats],
     lengths: [f64; 2],
@@ -47,7 +48,7 @@ pub fn time_tests(
     tested.collect()
 }
 
-/// The tested categories that changed, with the hops that cause it.
+/// The tested categories that changed, with the hops that cause the change.
 pub fn time_changes(
     tested: Vec<TimeChange>,
     categories: &[CategoryStats],
@@ -81,7 +82,7 @@ fn hop_changes(
         .collect();
     let p_values: Vec<f64> = tested.iter().map(|(_, p_value)| *p_value).collect();
     let all = if options.paper { p_values } else { adjust_p_values(&p_values) };
-    // A hop matters by its effect on the whole.
+    // A hop must change by enough compared with the change of the whole response time.
     let whole = (category.response[1].moments.mean - category.response[0].moments.mean).abs();
     let mut changes: Vec<HopChange> = tested
         .into_iter()
@@ -114,7 +115,7 @@ fn p_value(samples: &[PeriodSample; 2], lengths: [f64; 2], options: &Options) ->
     }
     let test = if options.paper {
         let rounded = |sample: &PeriodSample| -> Vec<f32> {
-            sample.sorted.iter().map(|time| (time / PAPER_ROUNDS_NS).round()).collect()
+            sample.sorted.iter().map(|time| (time / PAPER_ROUNDING_NS).round()).collect()
         };
         kolmogorov_smirnov(&rounded(before), &rounded(after), [1.0; 2])
     } else {

@@ -1,5 +1,6 @@
 //! Structural mutations (Spectroscope, 4.2.2): categories with a changed share of their kind's
-//! requests. The ones that became more frequent are mutations, the others may be their originators.
+//! requests. Categories that became more frequent are mutations, the others may be their
+//! originators.
 //!
 //! The paper compares numbers of requests with a threshold. Numbers depend on the length of the
 //! recording and on sampling; shares depend on neither.
@@ -9,7 +10,7 @@ use crate::options::Options;
 use crate::period_windows::{degrees_of_counts, effect_of_counts};
 use crate::request_kinds::RequestKind;
 use crate::statistics::{rates_differ, with_estimated_variance};
-use crate::tuning::PAPER_THRESHOLD;
+use crate::tuning::PAPER_MIN_DIFFERENCE;
 
 /// A category with a changed share of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,8 +34,8 @@ impl RateChange {
     }
 }
 
-/// The shares of all categories of kinds that occur in both periods, tested, in the order of kinds.
-/// No selection is made yet.
+/// Tests the shares of all categories of kinds that occur in both periods, in the order of kinds.
+/// All tested categories are returned, changed or not.
 pub fn rate_tests(categories: &[CategoryStats], kinds: &[RequestKind]) -> Vec<RateChange> {
     let mut tested = Vec::new();
     for (number, kind) in kinds.iter().enumerate() {
@@ -71,7 +72,7 @@ pub fn rate_changes(
     tested.retain(|change| {
         if options.paper {
             let [before, after] = categories[change.category].counts;
-            return (after - before).abs() >= PAPER_THRESHOLD;
+            return (after - before).abs() >= PAPER_MIN_DIFFERENCE;
         }
         let less = change.shares[0].min(change.shares[1]);
         let least = options.least_share.max(options.least_relative * less);

@@ -1,4 +1,4 @@
-//! Map: callers and callees in both periods, and the changes there.
+//! Map: the nodes and the calls between them in both periods, with what changed.
 
 use std::collections::BTreeMap;
 
@@ -46,6 +46,7 @@ pub struct CallMap {
     pub edges: Vec<MapEdge>,
 }
 
+/// Sums over call sites, by period: executions, times in nanoseconds, and weight of the times.
 #[derive(Default)]
 struct MapSums {
     executions: [f64; 2],

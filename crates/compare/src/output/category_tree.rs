@@ -40,7 +40,7 @@ pub struct CategoryTree {
     pub counts: [f64; 2],
     /// Number of requests with a response time in both periods.
     pub timed: [u64; 2],
-    /// Mean response times in nanoseconds; 0 without any.
+    /// Mean response times in nanoseconds; 0 if there is no response time.
     pub mean_ns: [f64; 2],
     /// Variances, in square nanoseconds.
     pub variance: [f64; 2],
@@ -109,7 +109,7 @@ pub struct CategoryLine {
     pub counts: [f64; 2],
     /// Number of requests with a response time.
     pub timed: [u64; 2],
-    /// Mean response times in nanoseconds; 0 without any.
+    /// Mean response times in nanoseconds; 0 if there is no response time.
     pub mean_ns: [f64; 2],
     /// Variances, in square nanoseconds.
     pub variance: [f64; 2],

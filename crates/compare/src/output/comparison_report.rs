@@ -28,7 +28,7 @@ pub struct ComparisonReport {
     pub distribution: DistributionPair,
     /// Callers and callees.
     pub map: CallMap,
-    /// Contributions to the change of the mean.
+    /// Contributions to the change of the mean response time.
     pub mean: ChangeBreakdown,
     /// Contributions to the changes of the quantiles p50, p95 and p99; `None` without requests.
     pub quantiles: [Option<ChangeBreakdown>; 3],
@@ -50,8 +50,8 @@ pub struct ComparisonReport {
 }
 
 impl ComparisonReport {
-    /// The report of a comparison with `names` for its periods. `explanations` are the explanations
-    /// of the mutations, as far as there are any.
+    /// The report of a comparison with `names` for its periods. `explanations` are those of the
+    /// first mutations; the list may be shorter than that of the mutations.
     pub fn from_comparison(
         comparison: &Comparison,
         names: [&str; 2],

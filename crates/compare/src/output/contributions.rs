@@ -31,7 +31,7 @@ pub struct ChangeBreakdown {
 }
 
 impl ChangeBreakdown {
-    /// The parts of the mean.
+    /// The parts of the change of the mean.
     pub(super) fn from_mean(comparison: &Comparison) -> ChangeBreakdown {
         ChangeBreakdown::from_shares(
             comparison,
@@ -94,8 +94,8 @@ fn contributions_by_hop(
     let names = &comparison.names;
     let whole: f64 = category.hops.iter().map(|hop| hop.change()).sum();
     let sizes: f64 = category.hops.iter().map(|hop| hop.change().abs()).sum();
-    // A quantile is moved by some of the requests only. If hops cancel each other, or the
-    // contribution has another sign than they have, their means do not describe these requests.
+    // A quantile is moved by some of the requests only. If the changes of hops cancel each other,
+    // or have another sign than the contribution, the means of hops do not describe these requests.
     if !is_mean && (whole * share <= 0.0 || whole.abs() < 0.5 * sizes) || whole == 0.0 {
         let [_, node, root] = category.structure.request_kind();
         return vec![(format!("{} in several hops", operation_text(names, node, root)), share)];

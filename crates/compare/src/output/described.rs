@@ -20,7 +20,7 @@ pub struct DescribedPeriod {
     pub requests: u64,
     /// Sum of the requests' probabilities.
     pub expected: f64,
-    /// Number of requests with a lost root.
+    /// Number of torn requests: their roots were lost.
     pub torn: u64,
     /// Begin of the first request, in nanoseconds since the Unix epoch.
     pub first: Option<i64>,

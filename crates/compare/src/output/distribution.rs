@@ -16,7 +16,7 @@ pub struct DistributionPair {
 }
 
 impl DistributionPair {
-    /// The distributions of two samples; empty if both are.
+    /// The distributions of two samples; empty if both samples are empty.
     pub fn from_samples(samples: &[PeriodSample; 2]) -> DistributionPair {
         let ends = |side: usize| {
             let sorted = &samples[side].sorted;

@@ -1,5 +1,5 @@
-//! Mutations as Graphviz graphs (Spectroscope, Figure 2): the originator, or the category as it
-//! was, next to the mutation. Changes are red and thick.
+//! Mutations as Graphviz graphs (Spectroscope, Figure 2): the originator, or the category in the
+//! first period, next to the mutation. Changes are red and thick.
 
 use std::io::{self, Write};
 
@@ -63,8 +63,8 @@ fn write_cluster(
         let lines = quote_lines(&[&to_printable(&of.node), &operation, &own]);
         writeln!(out, "    {name}p{place} [label={lines}{}];", color(changed(false)))?;
         if let Some(parent) = of.parent {
-            let way = match of.network_ns[period] {
-                way if way > 0.0 => format_duration(way).to_string(),
+            let transfer = match of.network_ns[period] {
+                transfer if transfer > 0.0 => format_duration(transfer).to_string(),
                 _ => String::new(),
             };
             let style = if of.concurrent { ", style=dashed" } else { "" };
@@ -72,7 +72,7 @@ fn write_cluster(
             writeln!(
                 out,
                 "    {name}p{parent} -> {name}p{place} [label={}{style}{color}];",
-                quote_lines(&[&way])
+                quote_lines(&[&transfer])
             )?;
         }
     }

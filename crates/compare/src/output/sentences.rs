@@ -9,7 +9,8 @@ use crate::wording::{name_text, operation_text};
 /// Maximum number of calls that a sentence names.
 const MAX_CALLS: usize = 3;
 
-/// The ratio of an increase or decrease, in words.
+/// The ratio of an increase or decrease of a time in words, after a comma; empty if the ratio is
+/// small.
 fn times_phrase(values: [f64; 2]) -> String {
     // A ratio to nearly nothing is meaningless.
     if values.iter().any(|value| *value < 1_000.0) {

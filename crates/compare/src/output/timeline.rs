@@ -1,4 +1,5 @@
-//! Timeline: a typical request of a category, laid out from the mean times of its places.
+//! Timeline: a typical request of a category, laid out from the mean times of its places, which are
+//! the steps of the category.
 
 use super::category_tree::CategoryTree;
 
@@ -21,33 +22,33 @@ pub(super) fn layout_spans(tree: &CategoryTree, side: usize) -> Vec<PlaceSpan> {
     }
     // The duration of each place for its caller; in reverse order, as children follow their
     // parents.
-    let mut takes = vec![0.0_f64; tree.places.len()];
+    let mut durations = vec![0.0_f64; tree.places.len()];
     for place in (0..tree.places.len()).rev() {
         let waits: f64 = concurrent_groups(tree, &children[place])
             .iter()
-            .map(|group| longest_time(group, &takes))
+            .map(|group| longest_time(group, &durations))
             .sum();
         let of = &tree.places[place];
-        takes[place] = of.own_ns[side] + of.network_ns[side] + waits;
+        durations[place] = of.own_ns[side] + of.network_ns[side] + waits;
     }
     let mut spans = vec![PlaceSpan::default(); tree.places.len()];
     if let Some(root) = spans.first_mut() {
-        root.end = takes[0];
+        root.end = durations[0];
     }
     for place in 0..tree.places.len() {
         let of = &tree.places[place];
-        let way = of.network_ns[side] / 2.0;
+        let half_transfer = of.network_ns[side] / 2.0;
         let span = &mut spans[place];
-        (span.begin, span.end) = (span.begin + way, span.end - way);
+        (span.begin, span.end) = (span.begin + half_transfer, span.end - half_transfer);
         let groups = concurrent_groups(tree, &children[place]);
         let gap = of.own_ns[side] / (groups.len() + 1) as f64;
         let mut time = span.begin;
         for group in &groups {
             time += gap;
             for child in group {
-                spans[*child] = PlaceSpan { begin: time, end: time + takes[*child] };
+                spans[*child] = PlaceSpan { begin: time, end: time + durations[*child] };
             }
-            time += longest_time(group, &takes);
+            time += longest_time(group, &durations);
         }
     }
     spans
@@ -65,6 +66,6 @@ fn concurrent_groups(tree: &CategoryTree, children: &[usize]) -> Vec<Vec<usize>>
     groups
 }
 
-fn longest_time(group: &[usize], takes: &[f64]) -> f64 {
-    group.iter().map(|child| takes[*child]).fold(0.0, f64::max)
+fn longest_time(group: &[usize], durations: &[f64]) -> f64 {
+    group.iter().map(|child| durations[*child]).fold(0.0, f64::max)
 }

@@ -36,8 +36,8 @@ pub struct ExecutionWeights(pub [[f64; WINDOWS]; 2]);
 
 impl ExecutionWeights {
     /// Adds an execution in a window of a period, with its probability `weight`.
-    pub(super) fn add(&mut self, side: PeriodSide, stretch: usize, weight: f64) {
-        if let Some(count) = self.0[side as usize].get_mut(stretch) {
+    pub(super) fn add(&mut self, side: PeriodSide, window: usize, weight: f64) {
+        if let Some(count) = self.0[side as usize].get_mut(window) {
             *count += weight;
         }
     }
@@ -61,7 +61,7 @@ pub struct CallSite {
     pub own: SiteHistogram,
     /// Transfer time of the call and its response.
     pub network: SiteHistogram,
-    /// Own and transfer time on the critical path, by period and in nanoseconds.
+    /// For each period the sums of own and of transfer time on the critical path, in nanoseconds.
     pub critical: [[f64; 2]; 2],
     /// For each period, the weight of the executions with known resources, and the sums of their
     /// times in nanoseconds, in the order of [`StepResource::ALL`].
@@ -80,7 +80,7 @@ pub struct CallSite {
 }
 
 impl CallSite {
-    /// The counts of a pattern; `None` beyond the limit of patterns.
+    /// The weights of a pattern, which is added if it is new; `None` beyond the limit of patterns.
     pub(super) fn pattern_weights_mut(
         &mut self,
         pattern: CallPattern,
@@ -96,7 +96,8 @@ impl CallSite {
         }
     }
 
-    /// Adds the statistics from another part of the periods, which has its own numbering of names.
+    /// Adds the statistics from another part of the periods; `number` maps its names to this
+    /// collector's.
     pub(super) fn merge(&mut self, other: CallSite, number: impl Fn(NameId) -> NameId) {
         self.own.merge(&other.own);
         self.network.merge(&other.network);

@@ -1,4 +1,4 @@
-//! Collector of call sites: processes the requests of one group after the other.
+//! Collector of call sites: adds each step of a request to the statistics of its call site.
 
 use request_flow::{NameId, NameInterner, Request, StepResource};
 
@@ -16,6 +16,7 @@ pub struct SiteCollector {
     times: ExclusiveTimes,
     /// Calls of each step, as the step and the called operation.
     calls: Vec<(u32, [NameId; 2])>,
+    /// For each step, whether any of its calls failed.
     failed_below: Vec<bool>,
     pattern: Vec<[NameId; 2]>,
 }
@@ -26,7 +27,7 @@ impl SiteCollector {
         &mut self,
         request: &Request,
         side: PeriodSide,
-        stretch: usize,
+        window: usize,
         shares: &[StepShare],
     ) {
         let SiteCollector { sites, times, calls, failed_below, pattern } = self;
@@ -53,9 +54,9 @@ impl SiteCollector {
                 operation: step.operation,
             };
             let site = sites.entry(key).or_default();
-            site.all.add(side, stretch, weight);
+            site.all.add(side, window, weight);
             if let Some(own) = own {
-                site.own.add_time(side, stretch, *own, weight);
+                site.own.add_time(side, window, *own, weight);
             }
             if step.waits.is_some() {
                 let (known, sums) = &mut site.resources[side as usize];
@@ -65,7 +66,7 @@ impl SiteCollector {
                 }
             }
             if let Some(network) = network {
-                site.network.add_time(side, stretch, *network, weight);
+                site.network.add_time(side, window, *network, weight);
             }
             if let Some(share) = shares.get(place as usize) {
                 let critical = &mut site.critical[side as usize];
@@ -81,12 +82,12 @@ impl SiteCollector {
             }
             // The failure of a call explains everything that follows it.
             if !failed_below[place as usize] {
-                site.executions.add(side, stretch, weight);
+                site.executions.add(side, window, weight);
                 if step.failed {
-                    site.failures.add(side, stretch, weight);
+                    site.failures.add(side, window, weight);
                 }
                 let counts = site.pattern_weights_mut(CallPattern::from_calls(pattern));
-                counts.into_iter().for_each(|counts| counts.add(side, stretch, weight));
+                counts.into_iter().for_each(|counts| counts.add(side, window, weight));
             }
         }
     }

@@ -41,15 +41,15 @@ pub struct TimeTest {
     pub shift: f64,
     /// Design effect: the number of times with the information of one.
     pub effect: f64,
-    /// For each of [`FAR_OCTAVES`] and each period, the number of windows with a time that far
-    /// above the usual, and of all windows with a time.
+    /// For each of [`FAR_OCTAVES`] and each period, the number of windows with a time that exceeds
+    /// the median by that number of octaves, and the number of all windows with a time.
     pub far: [[[f64; 2]; 2]; FAR_OCTAVES.len()],
 }
 
 /// Approximate width of a bucket in natural logarithms of times.
 const BUCKET_WIDTH: f64 = std::f64::consts::LN_2 / PER_OCTAVE as f64;
 
-/// The bucket of the median if times are stored relative to it.
+/// The bucket of the median in a histogram of times relative to their median.
 const RELATIVE_MEDIAN: u32 = 1 << 11;
 
 /// The bucket of a time in nanoseconds.
@@ -63,18 +63,18 @@ fn bucket_of_time(ns: i64) -> u32 {
     (octave - MANTISSA_BITS + 1) * PER_OCTAVE + mantissa
 }
 
-fn cell_index(side: PeriodSide, stretch: usize, bucket: u32) -> u32 {
-    (bucket * WINDOWS as u32 + stretch as u32) * 2 + side as u32
+fn cell_index(side: PeriodSide, window: usize, bucket: u32) -> u32 {
+    (bucket * WINDOWS as u32 + window as u32) * 2 + side as u32
 }
 
 impl SiteHistogram {
     /// Adds a time of `ns` nanoseconds in a window of a period, with its probability `weight`.
-    pub fn add_time(&mut self, side: PeriodSide, stretch: usize, ns: i64, weight: f64) {
+    pub fn add_time(&mut self, side: PeriodSide, window: usize, ns: i64, weight: f64) {
         let sums = &mut self.sums[side as usize];
         sums.count += 1;
         sums.weight += weight;
         sums.total += weight * ns as f64;
-        *self.cells.entry(cell_index(side, stretch, bucket_of_time(ns))).or_default() += weight;
+        *self.cells.entry(cell_index(side, window, bucket_of_time(ns))).or_default() += weight;
     }
 
     /// Adds the times of another part of the periods.
@@ -89,7 +89,7 @@ impl SiteHistogram {
         }
     }
 
-    /// Number of times in a period.
+    /// Number of times that were added in a period.
     pub fn count(&self, side: usize) -> u64 {
         self.sums[side].count
     }
@@ -113,10 +113,10 @@ impl SiteHistogram {
         }
         let rows = other.sorted_rows();
         let middle = median_bucket(&rows);
-        for (bucket, side, stretch, weight) in rows {
+        for (bucket, side, window, weight) in rows {
             let bucket = (bucket + RELATIVE_MEDIAN).saturating_sub(middle);
             let side = if side == 0 { PeriodSide::Before } else { PeriodSide::After };
-            *self.cells.entry(cell_index(side, stretch, bucket)).or_default() += weight;
+            *self.cells.entry(cell_index(side, window, bucket)).or_default() += weight;
         }
         for (sums, of) in self.sums.iter_mut().zip(&other.sums) {
             sums.count += of.count;
@@ -134,7 +134,7 @@ impl SiteHistogram {
                 (rest / WINDOWS as u32, side, (rest % WINDOWS as u32) as usize, *weight)
             })
             .collect();
-        rows.sort_unstable_by_key(|(bucket, side, stretch, _)| (*bucket, *side, *stretch));
+        rows.sort_unstable_by_key(|(bucket, side, window, _)| (*bucket, *side, *window));
         rows
     }
 
@@ -147,8 +147,8 @@ impl SiteHistogram {
         }
         let rows = self.sorted_rows();
         let mut of = [WindowedValues::default(); 2];
-        for (bucket, side, stretch, weight) in &rows {
-            of[*side].add_value(*stretch, f64::from(*bucket) * BUCKET_WIDTH, *weight);
+        for (bucket, side, window, weight) in &rows {
+            of[*side].add_value(*window, f64::from(*bucket) * BUCKET_WIDTH, *weight);
         }
         if of.iter().any(|of| of.effective_windows() < MIN_SPREAD) {
             return None;
@@ -190,29 +190,31 @@ fn median_bucket(rows: &[HistogramRow]) -> u32 {
     0
 }
 
-/// For each level and period the number of windows with a time that far above the median of both,
-/// and of all windows with a time. Slow executions occur in bursts, so a window counts once.
+/// For each of [`FAR_OCTAVES`] and each period the number of windows with a time that exceeds the
+/// median of both periods by that number of octaves, and the number of all windows with a time.
+/// Slow executions occur in bursts, so a window counts once.
 fn far_counts(rows: &[HistogramRow]) -> [[[f64; 2]; 2]; FAR_OCTAVES.len()] {
     let middle = median_bucket(rows);
     let weights = period_weights(rows);
     FAR_OCTAVES.map(|octaves| {
         let least = middle + octaves * PER_OCTAVE;
         let mut of = [[(0.0, 0.0); WINDOWS]; 2];
-        for (bucket, side, stretch, weight) in rows {
-            let (all, far) = &mut of[*side][*stretch];
+        for (bucket, side, window, weight) in rows {
+            let (all, far) = &mut of[*side][*window];
             *all += weight;
             *far += if *bucket >= least { *weight } else { 0.0 };
         }
-        // The more executions a window has, the likelier one of them is far. So the same number is
-        // sampled in each window of either period: the average of the period with fewer.
-        let stretches = [0, 1].map(|side| of[side].iter().filter(|(all, _)| *all > 0.0).count());
-        let looked =
-            (weights[0] / stretches[0].max(1) as f64).min(weights[1] / stretches[1].max(1) as f64);
+        // The more executions a window has, the likelier one of them is slow. So an equal number of
+        // executions is sampled in each window of either period: the average of a window in the
+        // period with fewer.
+        let windows = [0, 1].map(|side| of[side].iter().filter(|(all, _)| *all > 0.0).count());
+        let sampled =
+            (weights[0] / windows[0].max(1) as f64).min(weights[1] / windows[1].max(1) as f64);
         [0, 1].map(|side| {
             let seen = of[side].iter().filter(|(all, far)| *all > 0.0 && *far > 0.0);
             // Probability that the sample contains one of the far executions.
-            let with_far = seen.map(|(all, far)| 1.0 - (1.0 - looked / all).max(0.0).powf(*far));
-            [with_far.sum::<f64>(), stretches[side] as f64]
+            let with_far = seen.map(|(all, far)| 1.0 - (1.0 - sampled / all).max(0.0).powf(*far));
+            [with_far.sum::<f64>(), windows[side] as f64]
         })
     })
 }

@@ -10,7 +10,7 @@ use statrs::function::beta::beta_reg;
 use super::effective_size::WindowedValues;
 use crate::tuning::WINDOWS;
 
-/// Numbers of windows in one batch.
+/// Numbers of windows in a batch that are tried.
 const BATCHES: [usize; 3] = [1, 2, 4];
 
 /// The two-sided p-value of equal means. Batches of several lengths are tested, and the largest
@@ -18,14 +18,14 @@ const BATCHES: [usize; 3] = [1, 2, 4];
 /// both periods: if one is much longer, its batches of the other period's length count, too.
 pub fn batch_means(periods: [&WindowedValues; 2], lengths: [f64; 2]) -> f64 {
     let mut p_value = 0.0_f64;
-    for together in BATCHES {
-        let [a, b] = periods.map(|period| BatchMeans::from_period(period, together));
+    for batch_windows in BATCHES {
+        let [a, b] = periods.map(|period| BatchMeans::from_period(period, batch_windows));
         p_value = p_value.max(welch_p_value(&a, &b));
     }
     for (long, short) in [(0, 1), (1, 0)] {
-        let together = (WINDOWS as f64 * lengths[short] / lengths[long].max(1.0)).round();
-        let batches = BatchMeans::from_period(periods[long], (together as usize).max(1));
-        if batches.count >= 3.0 && together > 4.0 {
+        let batch_windows = (WINDOWS as f64 * lengths[short] / lengths[long].max(1.0)).round();
+        let batches = BatchMeans::from_period(periods[long], (batch_windows as usize).max(1));
+        if batches.count >= 3.0 && batch_windows > 4.0 {
             // The short period is one more batch of this length.
             let one = BatchMeans { count: 1.0, ..BatchMeans::from_period(periods[short], WINDOWS) };
             let deviation = (batches.variance * (1.0 + 1.0 / batches.count)).sqrt();
@@ -48,8 +48,8 @@ struct BatchMeans {
 }
 
 impl BatchMeans {
-    fn from_period(period: &WindowedValues, together: usize) -> BatchMeans {
-        let means = period.means_of_batches(together);
+    fn from_period(period: &WindowedValues, batch_windows: usize) -> BatchMeans {
+        let means = period.means_of_batches(batch_windows);
         let count = means.len() as f64;
         let mean = means.iter().sum::<f64>() / count.max(1.0);
         let squares: f64 = means.iter().map(|of| (of - mean).powi(2)).sum();
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn a_shift_is_found_despite_a_small_drift_and_the_drift_is_not() {
-        let drifting = period(|stretch| if stretch < 10 { 1.0 } else { 1.02 });
-        let other = period(|stretch| if stretch < 5 { 1.0 } else { 1.02 });
-        let shifted = period(|stretch| if stretch < 10 { 1.4 } else { 1.42 });
+        let drifting = period(|window| if window < 10 { 1.0 } else { 1.02 });
+        let other = period(|window| if window < 5 { 1.0 } else { 1.02 });
+        let shifted = period(|window| if window < 10 { 1.4 } else { 1.42 });
         let of = |a: &WindowedValues, b: &WindowedValues| batch_means([a, b], [1.0; 2]);
         assert!(of(&drifting, &shifted) < 1e-6, "{}", of(&drifting, &shifted));
         assert!(of(&drifting, &other) > 0.05, "{}", of(&drifting, &other));
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_short_period_is_one_of_the_longer_ones_batches() {
         // The long period wanders by 10% over its length, the short period lies within its range.
-        let wandering = period(|stretch| 1.0 + 0.1 * ((stretch / 5) % 2) as f64);
+        let wandering = period(|window| 1.0 + 0.1 * ((window / 5) % 2) as f64);
         let steady = period(|_| 1.1);
         assert!(batch_means([&wandering, &steady], [4.0, 1.0]) > 0.05);
         assert!(batch_means([&steady, &wandering], [1.0, 4.0]) > 0.05);

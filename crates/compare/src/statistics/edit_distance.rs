@@ -1,5 +1,5 @@
-//! Normalized string-edit distance (Spectroscope, 4.2.2): insertions, deletions and substitutions
-//! that make one sequence the other, by the length of the longer one.
+//! Normalized string-edit distance (Spectroscope, 4.2.2): the number of insertions, deletions and
+//! substitutions that turn one sequence into the other, divided by the length of the longer one.
 //!
 //! Common prefixes and suffixes of the sequences cost nothing and are removed. A bound ends the
 //! search early, as only the nearest originators matter.

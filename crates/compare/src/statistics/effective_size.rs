@@ -13,6 +13,7 @@ use crate::tuning::WINDOWS;
 pub struct WindowedValues {
     /// Weight and weighted sum of the observations of each window.
     of: [(f64, f64); WINDOWS],
+    /// Weighted sum of the squares of all observations.
     squares: f64,
 }
 
@@ -25,8 +26,8 @@ impl Default for WindowedValues {
 impl WindowedValues {
     /// Adds observations of one value. Values should be logarithms or similar, so that a single one
     /// cannot dominate.
-    pub fn add_value(&mut self, stretch: usize, value: f64, weight: f64) {
-        if let Some((weights, sum)) = self.of.get_mut(stretch) {
+    pub fn add_value(&mut self, window: usize, value: f64, weight: f64) {
+        if let Some((weights, sum)) = self.of.get_mut(window) {
             *weights += weight;
             *sum += weight * value;
             self.squares += weight * value * value;
@@ -41,11 +42,11 @@ impl WindowedValues {
         if squares > 0.0 { sum * sum / squares } else { 0.0 }
     }
 
-    /// The mean of each batch of `together` windows that has observations.
-    pub(super) fn means_of_batches(&self, together: usize) -> Vec<f64> {
+    /// The mean of each batch of `batch_windows` windows that has observations.
+    pub(super) fn means_of_batches(&self, batch_windows: usize) -> Vec<f64> {
         let parts = self
             .of
-            .chunks(together.max(1))
+            .chunks(batch_windows.max(1))
             .map(|part| part.iter().fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1)));
         parts.filter(|(weight, _)| *weight > 0.0).map(|(weight, sum)| sum / weight).collect()
     }
@@ -64,8 +65,8 @@ impl WindowedValues {
         if variance <= 0.0 {
             return 1.0;
         }
-        let effects = scales.into_iter().map(|together| {
-            let parts = self.of.chunks(together.max(1)).map(|part| {
+        let effects = scales.into_iter().map(|batch_windows| {
+            let parts = self.of.chunks(batch_windows.max(1)).map(|part| {
                 part.iter().fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1))
             });
             let parts: Vec<(f64, f64)> = parts.filter(|(weight, _)| *weight > 0.0).collect();
@@ -79,12 +80,12 @@ impl WindowedValues {
     }
 }
 
-/// The scales of a period of length `length` that is compared with a period of length `other`. Both
-/// periods come from one system: a slow drift in the longer one also exists in the shorter one,
-/// which is too short to show it.
+/// The scales, as numbers of windows in a batch, of a period of length `length` that is compared
+/// with a period of length `other`. Both periods come from one system: a slow drift in the longer
+/// one also exists in the shorter one, which is too short to show it.
 pub fn period_scales(length: f64, other: f64) -> [usize; 4] {
-    let together = (WINDOWS as f64 * other / length.max(1.0)).round();
-    [1, 2, 4, (together as usize).clamp(1, WINDOWS / 2)]
+    let batch_windows = (WINDOWS as f64 * other / length.max(1.0)).round();
+    [1, 2, 4, (batch_windows as usize).clamp(1, WINDOWS / 2)]
 }
 
 #[cfg(test)]

@@ -26,10 +26,11 @@ pub fn gain_ratio(parts: &[SplitCounts]) -> (f64, f64) {
     (gain, if split > 0.0 { gain / split } else { 0.0 })
 }
 
-/// The threshold of a number at which the gain is greatest, with gain and gain ratio. Each of
-/// `rows` is a value, a class and a weight, in ascending order of values. The threshold is the
-/// midpoint of two values. As in C4.5 release 8, a choice among many thresholds costs: the gain is
-/// lower by log2(number of thresholds) / rows.
+/// The threshold of a number at which the gain is greatest, with gain and gain ratio; `None` if no
+/// threshold gains anything. At least the weight `least` must be on each side. Each of `rows` is a
+/// value, a class and a weight, in ascending order of values. The threshold is the midpoint of two
+/// values. As in C4.5 release 8, the gain is reduced for the choice among many thresholds, by
+/// log2(number of thresholds) / rows.
 pub fn best_threshold(rows: &[(f64, usize, f64)], least: f64) -> Option<(f64, f64, f64)> {
     let mut whole = [0.0; 2];
     for (_, class, weight) in rows {
@@ -54,8 +55,8 @@ pub fn best_threshold(rows: &[(f64, usize, f64)], least: f64) -> Option<(f64, f6
     }
     let all = whole[0] + whole[1];
     let (threshold, gain, ratio) = best?;
-    let paid = gain - f64::from(thresholds).log2() / all;
-    (paid > 0.0).then(|| (threshold, paid, ratio * paid / gain))
+    let net_gain = gain - f64::from(thresholds).log2() / all;
+    (net_gain > 0.0).then(|| (threshold, net_gain, ratio * net_gain / gain))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::f64::consts::PI;
 
-use crate::tuning::EXACT_SIZES;
+use crate::tuning::MAX_EXACT_SIZES;
 
 /// Result of the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,8 +19,8 @@ pub struct KolmogorovSmirnov {
 /// observations with the information of one
 /// ([`WindowedValues`](crate::statistics::WindowedValues)). `None` if a sample is empty.
 ///
-/// Small samples of independent observations have an exact p-value for the samples' sizes, with
-/// ties counted as they are. All others have the asymptotic one, for the effective sizes.
+/// The p-value is exact for small samples of independent observations, and otherwise asymptotic,
+/// for the effective sizes.
 pub fn kolmogorov_smirnov(a: &[f32], b: &[f32], effects: [f64; 2]) -> Option<KolmogorovSmirnov> {
     if a.is_empty() || b.is_empty() {
         return None;
@@ -29,7 +29,7 @@ pub fn kolmogorov_smirnov(a: &[f32], b: &[f32], effects: [f64; 2]) -> Option<Kol
     let (n, m) = (a.len(), b.len());
     let statistic = difference as f64 / (n as f64 * m as f64);
     let is_independent = effects.iter().all(|effect| *effect <= 1.0);
-    let p_value = if is_independent && n.saturating_mul(m) <= EXACT_SIZES {
+    let p_value = if is_independent && n.saturating_mul(m) <= MAX_EXACT_SIZES {
         exact_p_value(n, m, difference)
     } else {
         let [n, m] = [n as f64 / effects[0].max(1.0), m as f64 / effects[1].max(1.0)];
@@ -78,7 +78,8 @@ fn greatest_difference(a: &[f32], b: &[f32]) -> u64 {
 }
 
 /// The probability that the greatest difference is `difference` or more, by counting the paths from
-/// (0, 0) to (n, m) on which the difference stays below (Hodges 1958). `difference` is times n m.
+/// (0, 0) to (n, m) on which the difference stays below (Hodges 1958). `difference` is multiplied
+/// by n m.
 fn exact_p_value(n: usize, m: usize, difference: u64) -> f64 {
     if difference == 0 {
         return 1.0;

@@ -11,11 +11,13 @@ use statrs::function::gamma::ln_gamma;
 
 use super::combination::combine_p_values;
 
-/// Candidates of the mean of the rates, as powers of ten from 1/10,000 to 1.
-const MEANS: i32 = 24;
+/// Number of steps in which the mean of the rates is searched, on a logarithmic scale from 1 down
+/// to 1/10,000.
+const MEAN_CANDIDATES: i32 = 24;
 
-/// Candidates of the similarity of rates, as numbers of events that the prior is worth.
-const STRENGTHS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0];
+/// Candidates of the strength of the prior, as numbers of executions that it is worth: the more,
+/// the more similar the rates of sites are.
+const STRENGTH_CANDIDATES: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0];
 
 /// Beta distribution of the rates of events at all sites.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,9 +35,9 @@ impl RatePrior {
         // If no site has an event, an additional one keeps the prior from being certain.
         let sites = sites.iter().chain(&[[1.0, 2.0]]);
         let mut best = (f64::NEG_INFINITY, RatePrior { events: 0.5, others: 0.5 });
-        for mean in 1..MEANS {
-            let mean = 10.0_f64.powf(-4.0 * f64::from(mean) / f64::from(MEANS));
-            for strength in STRENGTHS {
+        for mean in 1..MEAN_CANDIDATES {
+            let mean = 10.0_f64.powf(-4.0 * f64::from(mean) / f64::from(MEAN_CANDIDATES));
+            for strength in STRENGTH_CANDIDATES {
                 let prior = RatePrior { events: mean * strength, others: (1.0 - mean) * strength };
                 let likelihood: f64 =
                     sites.clone().map(|[events, of]| prior.ln_probability(*events, *of)).sum();
@@ -63,8 +65,8 @@ impl RatePrior {
         combine_p_values(both.map(|tail| ((2.0 * tail).min(1.0), 0.5)))
     }
 
-    /// Probability of at least as many events as in `seen`, given the prior and `known`. Fewer
-    /// events are no evidence.
+    /// Probability of at least as many events as in `seen`, given the prior and `known`, each
+    /// events and executions. 1 if there are fewer events than expected.
     pub fn p_value_of_more(&self, known: [f64; 2], seen: [f64; 2]) -> f64 {
         let after = self.events + known[0].round();
         let all = after + self.others + (known[1] - known[0]).round().max(0.0);

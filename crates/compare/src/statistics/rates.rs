@@ -6,7 +6,7 @@ use std::f64::consts::SQRT_2;
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
-use crate::tuning::EXACT_COUNTS;
+use crate::tuning::MAX_EXACT_COUNTS;
 
 /// The probability of counts that differ at least as much, if the rate is the same in both periods:
 /// `counts` of `totals`. `effect` is the design effect of the counts, at least 1.
@@ -26,7 +26,7 @@ pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
         return 1.0;
     }
     let [first_total, second_total] = totals.map(|total| (total / effect.max(1.0)).round());
-    if first_total.min(second_total) <= EXACT_COUNTS || n <= EXACT_COUNTS {
+    if first_total.min(second_total) <= MAX_EXACT_COUNTS || n <= MAX_EXACT_COUNTS {
         return fisher_exact([a.round(), b.round()], [first_total, second_total]);
     }
     // Pearson's test of both proportions, which also counts the requests that are not of this kind.

@@ -17,16 +17,17 @@ pub struct SuspectNode {
     pub node: NameId,
     /// Total weight of the evidence against the node.
     pub weight: f64,
-    /// The evidence, the heaviest first: the index of each, and its weight against this node.
+    /// The evidence against the node, the heaviest first: indices in the comparison's evidence, and
+    /// weights.
     pub evidence: Vec<(usize, f64)>,
 }
 
 /// A calling node, and the called node.
 type NodeEdge = [NameId; 2];
 
-/// The nodes that this evidence incriminates, the heaviest first. `worse` selects evidence of
-/// slower or failing operations, otherwise evidence of faster operations. Evidence of changed
-/// behaviour belongs to both kinds.
+/// The nodes that the evidence incriminates, the heaviest first. With `worse`, evidence of slower
+/// or failing operations counts, otherwise evidence of faster operations; evidence of changed
+/// behaviour counts in both cases.
 pub fn rank_suspects(
     evidence: &[SiteEvidence],
     sites: &CallSites,
@@ -75,8 +76,8 @@ pub fn rank_suspects(
     suspects
 }
 
-/// Whether an operation's calls changed because its caller calls it more or less often: then it
-/// receives other requests.
+/// Whether the evidence is a change of an operation's calls that the operation's caller explains:
+/// it calls the operation more or less often, so that the operation receives other requests.
 fn is_explained(of: &SiteEvidence, evidence: &[SiteEvidence]) -> bool {
     let is_called = |caller: &SiteEvidence| match &caller.kind {
         EvidenceKind::Calls(changes) => {
@@ -98,6 +99,7 @@ fn edge_of(site: &SiteKey) -> NodeEdge {
 struct EdgeChanges {
     /// The greatest change of each edge, as a logarithm; 0 if none was found.
     changes: FxHashMap<NodeEdge, f64>,
+    /// The edges of each node.
     of_node: FxHashMap<NameId, Vec<NodeEdge>>,
 }
 
@@ -131,7 +133,7 @@ impl EdgeChanges {
     }
 
     /// The division of an edge's change among its ends: by how many of each end's edges changed as
-    /// much. A node with slow sending and receiving is slow on all of them.
+    /// much. A node that sends and receives slowly is slow on all of its edges.
     fn edge_shares(&self, edge: NodeEdge) -> [f64; 2] {
         let change = |edge: &NodeEdge| self.changes.get(edge).copied().unwrap_or(0.0);
         let here = change(&edge);

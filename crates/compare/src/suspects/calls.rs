@@ -7,22 +7,23 @@ use super::evidence::CallChange;
 use crate::period_windows::{degrees_of_counts, effect_of_counts};
 use crate::sites::{CallPattern, CallSite, ExecutionWeights};
 use crate::statistics::{RatePrior, rates_differ, with_estimated_variance};
-use crate::tuning::{TESTED_PATTERNS, WINDOWS};
+use crate::tuning::{MAX_TESTED_PATTERNS, WINDOWS};
 
 /// How the calls of a site changed.
 #[derive(Clone, Debug)]
 pub(super) struct PatternChange {
-    /// Share of the executions with a pattern, or with any pattern that is missing in the other
-    /// period.
+    /// For each period, the share of the executions with the pattern that changed most, or with any
+    /// pattern that is missing in the other period.
     pub(super) shares: [f64; 2],
+    /// Probability of a change of at least this size, if nothing changed.
     pub(super) p_value: f64,
     /// Weight of the change per execution.
     pub(super) weight: f64,
     pub(super) calls: Vec<CallChange>,
 }
 
-/// Executions in each half of a period with a pattern that is missing in the other half, and all of
-/// them.
+/// Number of executions in a period with a pattern that is missing in one half of it, and number of
+/// all its executions.
 pub(super) fn novel_halves(site: &CallSite, side: usize) -> [f64; 2] {
     let half = |counts: &ExecutionWeights, second: bool| -> f64 {
         let (first_half, second_half) = counts.0[side].split_at(WINDOWS / 2);
@@ -38,8 +39,8 @@ pub(super) fn novel_halves(site: &CallSite, side: usize) -> [f64; 2] {
     [novel, site.executions.period_sum(side)]
 }
 
-/// The change of the calls of a site; `None` if it makes the same ones in all executions, or has
-/// none in a period.
+/// The change of the calls of a site; `None` if all its executions make the same calls, or a period
+/// has no executions. `novelty` is the prior of how often a new pattern occurs by chance.
 pub(super) fn pattern_change(site: &CallSite, novelty: &RatePrior) -> Option<PatternChange> {
     let all = [0, 1].map(|side| site.executions.period_sum(side));
     let is_one = site.patterns.len() < 2;
@@ -102,7 +103,7 @@ fn tested_patterns(
     // A stable sort: equally frequent patterns stay in the order of their calls.
     let mut counts: Vec<ExecutionWeights> = patterns.iter().map(|(_, counts)| **counts).collect();
     counts.sort_by(|one, other| share(other).total_cmp(&share(one)));
-    let rest = counts.split_off(counts.len().min(TESTED_PATTERNS));
+    let rest = counts.split_off(counts.len().min(MAX_TESTED_PATTERNS));
     let mut others = ExecutionWeights::default();
     for of in &rest {
         for (sums, counts) in others.0.iter_mut().zip(&of.0) {
@@ -113,7 +114,7 @@ fn tested_patterns(
     counts
 }
 
-/// The design effect of executions that occur in bursts.
+/// The design effect of executions that occur in bursts: the larger one of both periods.
 fn bunching_effect(counts: &ExecutionWeights, site: &CallSite) -> f64 {
     let of = [0, 1].map(|side| effect_of_counts(&counts.0[side], &site.executions.0[side]));
     of[0].max(of[1])

@@ -13,13 +13,16 @@ use crate::tuning::FAR_OCTAVES;
 
 /// Rates of rare events at all sites.
 struct RarePriors {
+    /// Windows with a very slow execution, for each of [`FAR_OCTAVES`].
     far: [RatePrior; FAR_OCTAVES.len()],
+    /// Executions with a call pattern that is missing in the other half of a period.
     novelty: RatePrior,
+    /// Failed executions.
     failures: RatePrior,
 }
 
-/// The evidence of all call sites, tested, without a selection yet. `response` is the mean response
-/// time of all requests in each period, in nanoseconds.
+/// Tests all call sites and pools of them. All evidence is returned, changed or not. `response` is
+/// the mean response time of all requests in each period, in nanoseconds.
 pub fn gather_evidence(
     sites: &CallSites,
     totals: &[PeriodTotals; 2],
@@ -110,7 +113,8 @@ pub fn gather_evidence(
     all
 }
 
-/// The resource with the greatest change of its mean in the direction of own time, with its means.
+/// The resource whose mean changed most in the direction in which the own time changed, with its
+/// means in both periods; `None` if resources are not known in both periods.
 fn resource_of_change(site: &CallSite, own: [f64; 2]) -> Option<(StepResource, [f64; 2])> {
     let [before, after] = site.resources;
     if before.0 <= 0.0 || after.0 <= 0.0 {

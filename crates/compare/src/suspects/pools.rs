@@ -9,7 +9,7 @@ use request_flow::{NameId, NameInterner};
 use super::evidence::{EvidenceKind, SiteEvidence};
 use crate::sites::{CallSite, SiteHistogram, SiteKey};
 
-/// Subject of a pool.
+/// Subject of a pool: the node or edge whose call sites it contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum PoolKey {
     Node(NameId),
@@ -30,7 +30,8 @@ pub(super) struct SiteTimes {
 }
 
 impl SiteTimes {
-    /// The times of a site, each with a number: 0 for own times, 1 for transfer times.
+    /// The times in `histogram`: the own times of `site` if `number` is 0, the transfer times of
+    /// `site` if it is 1.
     pub(super) fn from_site(
         site: &CallSite,
         number: usize,
@@ -52,10 +53,12 @@ impl SiteTimes {
 pub(super) struct SitePool {
     /// Times relative to the medians of their call sites.
     pub(super) relative: SiteHistogram,
-    /// Sums, with values weighted by `middle`.
+    /// Sums over the sites. The values of a site are weighted by its executions at the midpoint of
+    /// both periods.
     sums: SiteTimes,
-    /// Executions at the midpoint of both periods: the mix for the means.
+    /// Sum of the weights: the executions of each site at the midpoint of both periods.
     middle: f64,
+    /// Number of sites.
     sites: usize,
 }
 
@@ -111,8 +114,8 @@ pub(super) fn build_pools(
 }
 
 /// Drops pooled evidence of a node or edge that has evidence at single call sites. If only the
-/// pooled evidence is sure, possible chance at single call sites is dropped instead.
-pub fn drop_known(evidence: &mut Vec<SiteEvidence>) {
+/// pooled evidence is sure, unsure evidence at single call sites is dropped instead.
+pub fn drop_redundant(evidence: &mut Vec<SiteEvidence>) {
     let pool = |of: &SiteEvidence| match of.kind {
         EvidenceKind::Own => Some(PoolKey::Node(of.site.node)),
         EvidenceKind::Network => Some(PoolKey::Edge([of.site.caller, of.site.node])),

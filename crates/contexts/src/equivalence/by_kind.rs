@@ -10,7 +10,7 @@ use super::stack_context::StackId;
 use super::trace_context::TraceContexts;
 use crate::traces::{CallNode, ConcurrencyByKind, PositionId, TraceClass, TreePlace};
 
-/// Contexts after classes were joined.
+/// Contexts after classes were joined. A class is the traces with equal call trees.
 #[derive(Clone, Debug)]
 pub struct ContextsByKind {
     /// The contexts of the joined classes.
@@ -78,7 +78,8 @@ fn concurrent_callers(contexts: &TraceContexts) -> FxHashSet<StackId> {
         .collect()
 }
 
-/// The executions of a class that have a stack of the kind, and their calls, as places.
+/// The executions of a class whose stack is in `stacks` and that made several calls, and these
+/// calls. All are places in the class's tree.
 fn calls_of_executions(
     contexts: &TraceContexts,
     class: &TraceClass,
@@ -95,15 +96,19 @@ fn calls_of_executions(
             of_caller.push(place);
         }
     }
-    (0..).zip(calls).filter(|(_, calls)| calls.len() > 1 || is_several(tree, calls)).collect()
+    (0..)
+        .zip(calls)
+        .filter(|(_, calls)| calls.len() > 1 || stands_for_several(tree, calls))
+        .collect()
 }
 
-/// Whether one of the calls stands for several.
-fn is_several(tree: &[CallNode], calls: &[u32]) -> bool {
+/// Whether one of the nodes stands for several equal calls.
+fn stands_for_several(tree: &[CallNode], calls: &[u32]) -> bool {
     calls.iter().any(|call| tree.get(*call as usize).is_some_and(|node| node.times > 1))
 }
 
-/// The operation and the group of each call. A call that stands for several is repeated.
+/// The operation and the group of concurrent calls of each call. A node that stands for several
+/// equal calls is repeated.
 fn repeat_calls(tree: &[CallNode], calls: &[u32]) -> Vec<(u32, u32)> {
     let nodes = calls.iter().filter_map(|call| tree.get(*call as usize));
     nodes
@@ -124,12 +129,13 @@ fn execution_counts(tree: &[CallNode], requests: u64) -> Vec<u64> {
     executions
 }
 
-/// Moves calls that are joined with the previous group into it. Returns whether there are any.
+/// Moves the calls for which `joined` is set into the previous group of concurrent calls. Returns
+/// whether any call was moved.
 fn join_groups(tree: &mut [CallNode], calls: &[u32], joined: &[bool]) -> bool {
     let mut joined = joined.iter();
-    // The group of the previous call, before and after joining.
+    // The group of the previous call, before and after it was moved.
     let (mut before, mut now) = (None, None);
-    let mut is_any = false;
+    let mut is_changed = false;
     for call in calls {
         let Some(node) = tree.get_mut(*call as usize) else { continue };
         let is_joined = joined.next().copied().unwrap_or(false);
@@ -141,13 +147,13 @@ fn join_groups(tree: &mut [CallNode], calls: &[u32], joined: &[bool]) -> bool {
             }
         }
         if let Some(now) = now.filter(|now| *now != node.group) {
-            (node.group, node.is_concurrent, is_any) = (now, true, true);
+            (node.group, node.is_concurrent, is_changed) = (now, true, true);
             if let Some(first) = tree.get_mut(now as usize) {
                 first.is_concurrent = true;
             }
         }
     }
-    is_any
+    is_changed
 }
 
 #[cfg(test)]

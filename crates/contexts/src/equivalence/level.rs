@@ -1,5 +1,5 @@
 //! Level: how much of the calling context distinguishes executions. These are the levels of the
-//! calling-context tree (section 4.2).
+//! calling-context tree (trace-context profiling, section 4.2).
 
 use std::fmt;
 

@@ -32,7 +32,7 @@ pub struct StackContexts {
 }
 
 impl StackContexts {
-    /// Forgets all stacks, and keeps the allocated memory.
+    /// Removes all stacks, and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.stacks.clear();
@@ -43,7 +43,8 @@ impl StackContexts {
         self.intern_stack(None, caller)
     }
 
-    /// The stack of an execution that is called by one with the stack `caller`.
+    /// The stack of an execution of `operation` that is called by an execution with the stack
+    /// `caller`.
     pub fn callee_stack(&mut self, caller: StackId, operation: OperationId) -> StackId {
         self.intern_stack(Some(caller), operation)
     }

@@ -12,12 +12,13 @@ pub struct TraceContexts {
     pub classes: TraceClasses,
     /// The stack-contexts.
     pub stacks: StackContexts,
+    /// Stack-context of each trace-context.
     stack_of: Vec<StackId>,
 }
 
 impl TraceContexts {
-    /// The class of a trace. The position of each of its nodes is the first one of the class plus
-    /// the node's value in [`TraceClasses::places_of_nodes`].
+    /// Number of the class of a trace. The position of each of its nodes is the first position of
+    /// the class plus the node's value in [`TraceClasses::places_of_nodes`].
     pub fn class_of_trace(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
         let class = self.classes.class_of_trace(tree, caller);
         let TraceContexts { classes, stacks, stack_of } = self;

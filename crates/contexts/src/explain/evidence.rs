@@ -7,8 +7,8 @@ use crate::equivalence::ContextLevel;
 use crate::result::{ContextProfile, OperationProfile, PerLevel, ReasonMeasure, SlowReason};
 use crate::statistics::{TimeMoments, TimeSample, sample_quartiles};
 use crate::tuning::{
-    MIN_DEVIATION_EXPLAINED, MIN_RANKS_EXPLAINED, MIN_SLOW_CALLS, MIN_SLOWER, MIN_SURENESS,
-    NEARLY_AS_MUCH,
+    MIN_DEVIATION_EXPLAINED, MIN_RANKS_EXPLAINED, MIN_SHARE_OF_BEST, MIN_SLOW_CALLS, MIN_SLOWER,
+    MIN_SURENESS,
 };
 
 /// Input for explaining an operation.
@@ -46,11 +46,12 @@ fn explaining_levels(operation: &OperationProfile, measure: ReasonMeasure) -> Ve
         if decrease.sureness >= MIN_SURENESS && share >= least { share } else { 0.0 }
     };
     let best = ContextLevel::CONTEXTS.map(explained).into_iter().fold(0.0, f64::max);
-    let enough = |level: &ContextLevel| best > 0.0 && explained(*level) >= NEARLY_AS_MUCH * best;
+    let enough = |level: &ContextLevel| best > 0.0 && explained(*level) >= MIN_SHARE_OF_BEST * best;
     ContextLevel::CONTEXTS.into_iter().filter(enough).collect()
 }
 
-/// The contexts of a kind in two parts, if the slow ones are clearly slower.
+/// The reason by splitting the contexts of a kind into slow ones and the rest; `None` if the slow
+/// contexts are not clearly slower.
 fn split_contexts(
     evidence: &OperationEvidence<'_>,
     level: ContextLevel,

@@ -55,17 +55,21 @@ pub(super) fn reason_sentence(
 /// The subject of a sentence: the slow contexts, or the rest.
 struct SentenceSubject<'a> {
     is_slow: bool,
-    /// Whether they contain a minority of calls, so that all others are the usual case.
+    /// Whether the contexts contain a minority of the calls, so that the other calls are the usual
+    /// case.
     is_minority: bool,
+    /// Expected number of calls in the contexts.
     calls: f64,
+    /// Number of the contexts.
     number: u64,
-    /// The contexts, if they are few and all known.
+    /// The contexts, if they are few enough to be named and all are listed; otherwise empty.
     contexts: Vec<&'a ContextProfile>,
 }
 
 impl<'a> SentenceSubject<'a> {
-    /// The side that is best described: a nameable minority, else a nameable side, else the
-    /// minority as a number. Of two equally good sides the slow one is chosen.
+    /// The subject, slow contexts or the rest, that is best described: a minority that can be
+    /// named, else contexts that can be named, else the minority as a number. If both are equally
+    /// good, the slow contexts.
     fn from_reason(reason: &SlowReason, of_level: &[&'a ContextProfile]) -> SentenceSubject<'a> {
         let (slow, rest): (Vec<&ContextProfile>, Vec<&ContextProfile>) =
             of_level.iter().partition(|context| reason.slow.contains(&context.id));
@@ -148,7 +152,7 @@ fn join_with_or(words: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// An expected number of calls, without a decimal if that would be 0.
+/// An expected number of calls, without the decimal `.0`.
 fn calls_in_words(calls: f64) -> String {
     let words = format_expected(calls);
     words.strip_suffix(".0").map(str::to_owned).unwrap_or(words)

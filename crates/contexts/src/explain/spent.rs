@@ -1,4 +1,4 @@
-//! How slow contexts spend their time, compared with the others.
+//! The resources on which slow contexts spend their time, compared with the other contexts.
 
 use message_trace::units::format_duration;
 use request_flow::StepResource;
@@ -7,8 +7,8 @@ use crate::result::{ContextProfile, SlowReason, SpentMore};
 use crate::statistics::SpentSums;
 use crate::tuning::{MAX_SPENT_NAMED, MIN_SPENT_SHARE};
 
-/// The means of both sides for each resource, in descending order of the difference. Empty if one
-/// side has no resources.
+/// The mean time of each resource in the slow contexts and in the others, in descending order of
+/// the difference. Empty if resources were not recorded for both.
 pub(super) fn compare_spent(of_level: &[&ContextProfile], slow: &[u32]) -> Vec<SpentMore> {
     let side = |is_slow: bool| {
         let of = of_level.iter().filter(|context| slow.contains(&context.id) == is_slow);
@@ -26,8 +26,8 @@ pub(super) fn compare_spent(of_level: &[&ContextProfile], slow: &[u32]) -> Vec<S
     all.to_vec()
 }
 
-/// The resources that account for most of the difference of the means, after a semicolon; empty if
-/// none accounts for much of it.
+/// The resources that account for most of the difference of the means, in words that begin with a
+/// semicolon; empty if no resource accounts for much of the difference.
 pub(super) fn spent_phrase(reason: &SlowReason) -> String {
     let more = reason.slow_mean - reason.rest_mean;
     let named = reason.spent.iter().filter(|of| of.extra_time() >= MIN_SPENT_SHARE * more);

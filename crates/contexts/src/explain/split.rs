@@ -5,13 +5,15 @@
 /// A context that may be slow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SlowCandidate {
+    /// Number of the context.
     pub(super) context: u32,
     /// Mean or median of the candidate, in nanoseconds; candidates are compared by it.
     pub(super) value: f64,
+    /// Expected number of calls in the context.
     pub(super) calls: f64,
 }
 
-/// The slow contexts, the slowest first; `None` if there are fewer than two distinct ones.
+/// The slow contexts, the slowest first; `None` if there are fewer than two different values.
 pub(super) fn find_slow(candidates: &[SlowCandidate]) -> Option<Vec<u32>> {
     let mut order = candidates.to_vec();
     order.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.context.cmp(&b.context)));

@@ -1,6 +1,6 @@
 //! Choice of an instrumentation: a number of operations, uniformly distributed, and as many
 //! operations at random. The paper's figures need all numbers; choosing each operation with
-//! probability one half would give hardly any but the middle ones.
+//! probability one half would hardly ever give small or large numbers.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

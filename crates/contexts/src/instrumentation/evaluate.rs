@@ -27,22 +27,22 @@ pub fn evaluate_random(
 ) -> InstrumentationResults {
     let system = EvaluatedSystem::from_collected(collected, moments);
     progress.begin_step("evaluating instrumentations", count);
-    let pieces = (count as usize).div_ceil(INSTRUMENTATIONS_AT_ONCE);
-    let piece = |piece: usize| {
+    let work_items = (count as usize).div_ceil(INSTRUMENTATIONS_AT_ONCE);
+    let work_item = |work_item: usize| {
         let mut work = EvaluationBuffers::default();
-        let first = (piece * INSTRUMENTATIONS_AT_ONCE) as u64;
+        let first = (work_item * INSTRUMENTATIONS_AT_ONCE) as u64;
         let numbers = first..count.min(first + INSTRUMENTATIONS_AT_ONCE as u64);
         let done: Vec<InstrumentationPoint> = numbers
             .map(|number| {
                 let chosen = choose_operations(system.operations.len(), seed, number);
                 let chosen = chosen.iter().filter_map(|place| system.operations.get(*place));
-                let mut is_seen = vec![false; collected.operations.len()];
+                let mut is_monitored = vec![false; collected.operations.len()];
                 for operation in chosen {
-                    if let Some(is_seen) = is_seen.get_mut(operation.index()) {
-                        *is_seen = true;
+                    if let Some(is_monitored) = is_monitored.get_mut(operation.index()) {
+                        *is_monitored = true;
                     }
                 }
-                InstrumentationPoint { number, ..system.evaluate(&is_seen, &mut work) }
+                InstrumentationPoint { number, ..system.evaluate(&is_monitored, &mut work) }
             })
             .collect();
         progress.advance_step(done.len() as u64);
@@ -50,7 +50,7 @@ pub fn evaluate_random(
     };
     let full =
         system.evaluate(&vec![true; collected.operations.len()], &mut EvaluationBuffers::default());
-    let random = workers::map_items(pieces, piece).into_iter().flatten().collect();
+    let random = workers::map_items(work_items, work_item).into_iter().flatten().collect();
     InstrumentationResults { seed, full, random }
 }
 
@@ -60,9 +60,9 @@ pub fn evaluate_one(
     moments: &[TimeMoments],
     is_monitored: impl Fn(&OperationLabel) -> bool,
 ) -> InstrumentationPoint {
-    let is_seen: Vec<bool> = collected.operations.iter().map(is_monitored).collect();
+    let is_monitored: Vec<bool> = collected.operations.iter().map(is_monitored).collect();
     EvaluatedSystem::from_collected(collected, moments)
-        .evaluate(&is_seen, &mut EvaluationBuffers::default())
+        .evaluate(&is_monitored, &mut EvaluationBuffers::default())
 }
 
 /// The input that all instrumentations share.
@@ -75,17 +75,18 @@ struct EvaluatedSystem<'a> {
     of_stack: Vec<(TimeMoments, u64)>,
 }
 
-/// Buffers of one thread.
+/// Buffers that a thread reuses from one instrumentation to the next.
 #[derive(Default)]
 struct EvaluationBuffers {
     canonical: TreeCanonicalizer,
-    /// First place of each class in `traces`, by its shape.
+    /// Index in `traces` of the first trace-context of each class, by the shape of the class.
     classes: FxHashMap<ShapeId, usize>,
+    /// Moments of each trace-context.
     traces: Vec<TimeMoments>,
     stacks: StackContexts,
     of_stack: Vec<TimeMoments>,
-    /// The remainder of each stack.
-    left: Vec<StackId>,
+    /// For each stack of the full instrumentation, the stack of its monitored operations.
+    remainder_of: Vec<StackId>,
     callers: FxHashMap<(OperationId, OperationId), TimeMoments>,
     operations: Vec<TimeMoments>,
 }
@@ -115,38 +116,44 @@ impl<'a> EvaluatedSystem<'a> {
         EvaluatedSystem { collected, moments, operations, of_stack }
     }
 
-    fn evaluate(&self, is_seen: &[bool], work: &mut EvaluationBuffers) -> InstrumentationPoint {
-        let sees =
-            |operation: OperationId| is_seen.get(operation.index()).is_some_and(|seen| *seen);
-        let mut shown = InstrumentationPoint {
-            monitoring_points: self.operations.iter().filter(|one| sees(**one)).count() as u64,
+    fn evaluate(
+        &self,
+        is_monitored: &[bool],
+        work: &mut EvaluationBuffers,
+    ) -> InstrumentationPoint {
+        let monitors = |operation: OperationId| {
+            is_monitored.get(operation.index()).is_some_and(|monitored| *monitored)
+        };
+        let mut point = InstrumentationPoint {
+            monitoring_points: self.operations.iter().filter(|one| monitors(**one)).count() as u64,
             ..InstrumentationPoint::default()
         };
-        self.merge_stacks(sees, work, &mut shown);
-        self.merge_traces(sees, work, &mut shown);
+        self.merge_stacks(monitors, work, &mut point);
+        self.merge_traces(monitors, work, &mut point);
         let without = AverageDeviation::from_contexts(&work.operations);
         let by_caller = AverageDeviation::from_contexts(work.callers.values());
         let by_stack = AverageDeviation::from_contexts(&work.of_stack);
         let by_trace = AverageDeviation::from_contexts(&work.traces);
-        shown.deviation = without.mean();
-        shown.decrease = PerLevel {
+        point.deviation = without.mean();
+        point.decrease = PerLevel {
             caller: relative_decrease(&without, &by_caller),
             stack: relative_decrease(&without, &by_stack),
             trace: relative_decrease(&without, &by_trace),
         };
-        shown
+        point
     }
 
-    /// Operations, caller- and stack-contexts: the remainder of each stack.
+    /// Merges the moments of operations, caller- and stack-contexts, by the monitored operations of
+    /// each stack.
     fn merge_stacks(
         &self,
-        sees: impl Fn(OperationId) -> bool,
+        monitors: impl Fn(OperationId) -> bool,
         work: &mut EvaluationBuffers,
-        shown: &mut InstrumentationPoint,
+        point: &mut InstrumentationPoint,
     ) {
         let full = &self.collected.contexts.stacks;
         work.stacks.clear();
-        work.left.clear();
+        work.remainder_of.clear();
         work.of_stack.clear();
         work.callers.clear();
         work.operations.clear();
@@ -155,16 +162,16 @@ impl<'a> EvaluatedSystem<'a> {
             let operation = full.last_operation(stack);
             let Some(caller) = full.caller_stack(stack) else {
                 let root = work.stacks.root_stack(operation);
-                work.left.push(root);
+                work.remainder_of.push(root);
                 continue;
             };
-            let above = work.left.get(caller.index()).copied().unwrap_or_default();
-            if !sees(operation) {
-                work.left.push(above);
+            let above = work.remainder_of.get(caller.index()).copied().unwrap_or_default();
+            if !monitors(operation) {
+                work.remainder_of.push(above);
                 continue;
             }
             let own = work.stacks.callee_stack(above, operation);
-            work.left.push(own);
+            work.remainder_of.push(own);
             work.of_stack.resize(work.stacks.len(), TimeMoments::default());
             if let Some(merged) = work.of_stack.get_mut(own.index()) {
                 merged.merge(moments);
@@ -175,20 +182,20 @@ impl<'a> EvaluatedSystem<'a> {
             if let Some(merged) = work.operations.get_mut(operation.index()) {
                 merged.merge(moments);
             }
-            shown.executions += steps;
+            point.executions += steps;
         }
-        shown.contexts.caller = work.callers.len() as u64;
-        shown.contexts.stack =
+        point.contexts.caller = work.callers.len() as u64;
+        point.contexts.stack =
             work.stacks.ids().filter(|stack| work.stacks.caller_stack(*stack).is_some()).count()
                 as u64;
     }
 
-    /// Trace-contexts: the remainder of each class.
+    /// Merges the moments of trace-contexts, by the monitored operations of each class of traces.
     fn merge_traces(
         &self,
-        sees: impl Fn(OperationId) -> bool,
+        monitors: impl Fn(OperationId) -> bool,
         work: &mut EvaluationBuffers,
-        shown: &mut InstrumentationPoint,
+        point: &mut InstrumentationPoint,
     ) {
         let classes = &self.collected.contexts.classes;
         work.canonical.clear();
@@ -196,12 +203,12 @@ impl<'a> EvaluatedSystem<'a> {
         work.traces.clear();
         for (class, counts) in classes.classes().iter().zip(&self.collected.classes) {
             let tree = classes.tree_of_class(class);
-            let shape = work.canonical.fold_tree(tree, class.caller, &sees);
+            let shape = work.canonical.fold_tree(tree, class.caller, &monitors);
             let size = work.canonical.shape_size(shape) as usize;
             if size == 0 {
                 continue;
             }
-            shown.traces += counts.requests;
+            point.traces += counts.requests;
             let first = match work.classes.entry(shape) {
                 Entry::Occupied(known) => *known.get(),
                 Entry::Vacant(new) => {
@@ -214,14 +221,14 @@ impl<'a> EvaluatedSystem<'a> {
             for ((node, place), moments) in
                 tree.iter().zip(work.canonical.places_of_nodes()).zip(own)
             {
-                if sees(node.operation)
+                if monitors(node.operation)
                     && let Some(merged) = work.traces.get_mut(first + *place as usize)
                 {
                     merged.merge(moments);
                 }
             }
         }
-        shown.classes = work.classes.len() as u64;
-        shown.contexts.trace = work.traces.len() as u64;
+        point.classes = work.classes.len() as u64;
+        point.contexts.trace = work.traces.len() as u64;
     }
 }

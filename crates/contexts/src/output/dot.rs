@@ -75,7 +75,7 @@ impl TreeDrawing<'_> {
                 .try_for_each(|inner| self.draw_context(context.id, inner));
         };
         if leaf.contexts.first() != Some(&context.id) || leaf.kind == LeafKind::Linked {
-            // Another node stands for this one.
+            // The node of the merged or linked context stands for this context.
             return Ok(());
         }
         let name = match leaf.contexts.len() {
@@ -104,6 +104,7 @@ impl TreeDrawing<'_> {
         writeln!(self.out, "  l{id} -> n{id} [style=dashed];")
     }
 
+    /// The part of the timing model that contains all executions of a node; `None` if several do.
     fn find_leaf(&self, id: u32) -> Option<&ModelLeaf> {
         let part = self.analysis.model.leaf_of.get(id as usize).copied().flatten()?;
         self.analysis.model.leaves.get(part as usize)
@@ -126,7 +127,7 @@ fn time_figures(calls: f64, times: Option<&ResponseTimes>) -> String {
     }
 }
 
-/// The lines `lines` as one quoted string.
+/// The lines as one quoted Graphviz string.
 fn quote_lines(lines: &[&str]) -> String {
     let escaped = |line: &&str| {
         let line = to_printable(line).replace('\\', "\\\\").replace('"', "\\\"");

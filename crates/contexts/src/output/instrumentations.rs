@@ -32,10 +32,10 @@ fn table_columns() -> SchemaRef {
     )
 }
 
-/// All instrumentations. Errors refer to the table as `name`.
+/// All instrumentations as a table. Errors refer to the table as `name`.
 ///
 /// # Errors
-/// If the columns do not fit, which would be a bug here.
+/// If the columns do not fit the schema, which would be a bug in this function.
 pub fn instrumentation_batch(
     instrumented: &InstrumentationResults,
     name: &Path,

@@ -61,10 +61,10 @@ fn table_columns() -> SchemaRef {
     ])
 }
 
-/// All contexts. Errors refer to the table as `name`.
+/// All contexts as a table. Errors refer to the table as `name`.
 ///
 /// # Errors
-/// If the columns do not fit, which would be a bug here.
+/// If the columns do not fit the schema, which would be a bug in this function.
 pub fn context_batch(analysis: &ContextAnalysis, name: &Path) -> Result<RecordBatch, PathError> {
     let rows = context_rows(analysis);
     let all = || rows.iter();
@@ -140,6 +140,8 @@ fn context_rows(analysis: &ContextAnalysis) -> Vec<ContextRow<'_>> {
     rows
 }
 
+/// Adds the rows of a context and its subcontexts. `caller` and `stack` are the names of the
+/// enclosing contexts.
 fn add_rows<'a>(
     operation: &'a OperationProfile,
     parent: u32,

@@ -24,7 +24,8 @@ pub struct ProfileResult {
     pub moments: Vec<TimeMoments>,
     /// The trace-contexts in the order of the calling-context tree.
     pub by_context: Vec<PositionId>,
-    /// The range in `by_context` of each node of that tree, by the node's number.
+    /// For each node of the calling-context tree, by its number, the range of its trace-contexts in
+    /// `by_context`.
     pub of_node: Vec<Range<usize>>,
 }
 
@@ -88,7 +89,7 @@ pub fn profile_contexts(
         progress.advance_step(1);
         Ok::<(), PathError>(())
     })?;
-    rank_by_what_context_explains(&mut operations);
+    sort_by_explained_deviation(&mut operations);
     let mut of_node = Vec::new();
     of_node.push(0..by_context.len());
     operations.iter_mut().for_each(|found| number_contexts(found, &mut of_node));
@@ -124,7 +125,7 @@ pub fn profile_contexts(
 
 /// A profiled operation.
 struct ProfiledOperation {
-    /// The indices of the operation's trace-contexts among all.
+    /// The range of the operation's trace-contexts in [`ProfileResult::by_context`].
     range: Range<usize>,
     operation: OperationProfile,
     /// The trace-contexts of each context of the operation, as indices among the operation's
@@ -151,9 +152,9 @@ fn positions_by_partition(
     parts
 }
 
-/// Sorts operations by the standard deviation that their context explains: beyond chance, times the
-/// number of calls.
-fn rank_by_what_context_explains(operations: &mut [ProfiledOperation]) {
+/// Sorts operations by the standard deviation that context explains beyond chance, times the number
+/// of calls, in descending order.
+fn sort_by_explained_deviation(operations: &mut [ProfiledOperation]) {
     let explained = |operation: &OperationProfile| {
         let moments = operation.summary.moments();
         let share = ContextLevel::CONTEXTS.map(|level| operation.decrease.get(level).beyond_chance);

@@ -19,8 +19,8 @@ pub(super) struct OperationResult {
     pub(super) operation: OperationProfile,
     /// Mean and deviation of each trace-context of the operation, in their order.
     pub(super) moments: Vec<TimeMoments>,
-    /// The trace-contexts of each context, as indices among the operation's, by kind and by the
-    /// number that is the context's id.
+    /// The trace-contexts of each context, as indices among the operation's trace-contexts, by the
+    /// kind and the id of the context.
     pub(super) ranges: PerLevel<Vec<Range<usize>>>,
 }
 
@@ -133,8 +133,8 @@ fn observation_moments(observations: &[ResponseObservation]) -> TimeMoments {
 }
 
 impl OperationWork<'_> {
-    /// Response times of some trace-contexts, sorted by time, with the index of the trace-context
-    /// of each.
+    /// Response times of the trace-contexts `positions`, sorted by time, and the index of the
+    /// trace-context of each.
     fn by_time(&self, positions: Range<usize>) -> (Vec<ResponseObservation>, Vec<u32>) {
         let places = positions.clone().zip(self.ranges.get(positions).unwrap_or_default());
         let mut all: Vec<(ResponseObservation, u32)> = places
@@ -199,7 +199,8 @@ impl OperationWork<'_> {
         summarise_context(&counts, &group.moments, &by_time, &self.scale)
     }
 
-    /// The share of the deviation of a context that others explain.
+    /// The share of the standard deviation of a context that its subcontexts of a finer kind
+    /// explain. `within` are all contexts of that kind.
     fn explained_share(&self, group: &PositionGroup, within: &[PositionGroup]) -> Option<f64> {
         let within: Vec<TimeMoments> =
             subgroups_of(within, group).iter().map(|inner| inner.moments).collect();
@@ -228,13 +229,13 @@ impl OperationWork<'_> {
         levels: &PerLevel<Vec<PositionGroup>>,
     ) -> ContextProfile {
         let steps = |trace: &PositionGroup| self.sum_counts(trace.positions.clone()).steps;
-        let tells_all = self.collected.contexts.len() <= MAX_LISTED;
-        let is_told = |trace: &&PositionGroup| tells_all || steps(trace) >= MIN_LISTED_STEPS;
+        let lists_all = self.collected.contexts.len() <= MAX_LISTED;
+        let is_listed = |trace: &&PositionGroup| lists_all || steps(trace) >= MIN_LISTED_STEPS;
         let traces = subgroups_of(&levels.trace, group);
-        let untold = traces.iter().filter(|trace| !is_told(trace));
+        let unlisted = traces.iter().filter(|trace| !is_listed(trace));
         let further = CountedContexts {
-            contexts: untold.clone().count() as u64,
-            steps: untold.map(steps).sum(),
+            contexts: unlisted.clone().count() as u64,
+            steps: unlisted.map(steps).sum(),
         };
         let trace = |trace: &PositionGroup| {
             let position = self.positions.get(trace.positions.start).copied().unwrap_or_default();
@@ -250,7 +251,7 @@ impl OperationWork<'_> {
                 trace: self.explained_share(group, &levels.trace),
                 ..PerLevel::default()
             },
-            contexts: traces.iter().filter(is_told).map(trace).collect(),
+            contexts: traces.iter().filter(is_listed).map(trace).collect(),
             further: (further.contexts > 0).then_some(further),
             ..self.build_context(ContextLevel::Stack, group, levels)
         }

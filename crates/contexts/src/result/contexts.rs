@@ -70,7 +70,7 @@ pub struct ContextProfile {
     #[serde(flatten)]
     pub summary: ContextSummary,
     /// The share of the context's standard deviation that each finer kind of context explains;
-    /// `None` for other kinds.
+    /// `None` for kinds that are not finer than this context's.
     pub decrease: PerLevel<Option<f64>>,
     /// Subcontexts of the context.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

@@ -1,10 +1,10 @@
-//! A value for each kind of context.
+//! A value for each level of contexts.
 
 use serde::{Deserialize, Serialize};
 
 use crate::equivalence::ContextLevel;
 
-/// A value for each kind of context.
+/// A value for each level of contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerLevel<T> {
     /// Value of caller-contexts.
@@ -16,7 +16,7 @@ pub struct PerLevel<T> {
 }
 
 impl<T> PerLevel<T> {
-    /// The values that `of` returns.
+    /// The values that `of` returns for each level.
     pub fn from_fn(mut of: impl FnMut(ContextLevel) -> T) -> PerLevel<T> {
         PerLevel {
             caller: of(ContextLevel::Caller),
@@ -25,7 +25,8 @@ impl<T> PerLevel<T> {
         }
     }
 
-    /// The value of a kind; for operations, which are not contexts, the value of trace-contexts.
+    /// The value of a level. Operations without context have no value of their own, and get the
+    /// value of trace-contexts.
     pub fn get(&self, level: ContextLevel) -> &T {
         match level {
             ContextLevel::Caller => &self.caller,

@@ -31,7 +31,7 @@ pub struct Profile {
 pub struct ProfileTotals {
     /// Number of requests.
     pub requests: u64,
-    /// Number of requests with a lost root.
+    /// Number of torn requests: their roots were lost.
     pub torn: u64,
     /// Number of classes of traces.
     pub classes: u64,

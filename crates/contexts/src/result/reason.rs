@@ -9,10 +9,10 @@ use crate::equivalence::ContextLevel;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasonMeasure {
-    /// They explain much of the standard deviation: means are compared.
+    /// Contexts explain much of the standard deviation: means are compared.
     Deviation,
-    /// They explain much of the variance of the ranks, while a few very long times, in all
-    /// contexts, dominate the standard deviation: medians are compared.
+    /// Contexts explain much of the variance of the ranks of the response times, while a few very
+    /// long times, in all contexts, dominate the standard deviation: medians are compared.
     Ranks,
 }
 
@@ -36,11 +36,11 @@ pub struct SlowReason {
     pub slow_mean: f64,
     /// Median response time in the slow contexts, in nanoseconds.
     pub slow_median: f64,
-    /// Mean response time otherwise, in nanoseconds.
+    /// Mean response time in all other contexts, in nanoseconds.
     pub rest_mean: f64,
-    /// Median response time otherwise, in nanoseconds.
+    /// Median response time in all other contexts, in nanoseconds.
     pub rest_median: f64,
-    /// The time per resource in slow contexts and otherwise, in descending order of the difference;
+    /// The time per resource in slow and in other contexts, in descending order of the difference;
     /// empty if resources were not recorded.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub spent: Vec<SpentMore>,
@@ -60,7 +60,7 @@ pub struct SpentMore {
 }
 
 impl SpentMore {
-    /// The additional time in slow contexts.
+    /// The additional mean time in slow contexts, in nanoseconds.
     pub fn extra_time(&self) -> f64 {
         self.slow - self.rest
     }

@@ -1,12 +1,15 @@
 //! Average deviation: the standard deviation that remains within contexts, weighted by call
-//! frequency, and its decrease compared with no contexts (sections 3.3 and 5.2).
+//! frequency, and its decrease compared with no contexts (trace-context profiling, sections 3.3 and
+//! 5.2).
 
 use super::moments::TimeMoments;
 
 /// Average of the standard deviations of some contexts, each weighted by its frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AverageDeviation {
+    /// Sum of the frequencies.
     weight: f64,
+    /// Sum of the standard deviations times the frequencies.
     sum: f64,
 }
 
@@ -32,8 +35,8 @@ impl AverageDeviation {
     }
 }
 
-/// The relative decrease from the average deviation `without` contexts to the one `within` them:
-/// 0.12 for 12% less. A deviation of 0 cannot decrease.
+/// The relative decrease from the average deviation `without` contexts to the average `within`
+/// contexts: 0.12 for 12% less. A deviation of 0 cannot decrease.
 pub fn relative_decrease(without: &AverageDeviation, within: &AverageDeviation) -> f64 {
     let before = without.mean();
     if before > 0.0 { 1.0 - within.mean() / before } else { 0.0 }

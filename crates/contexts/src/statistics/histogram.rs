@@ -18,7 +18,7 @@ pub struct LogBins {
 }
 
 impl LogBins {
-    /// Bins from the least to the greatest of sorted samples.
+    /// Bins from the shortest to the longest time of sorted samples.
     pub fn from_samples(sorted: &[TimeSample]) -> LogBins {
         let bound =
             |sample: Option<&TimeSample>| sample.map_or(1.0, |sample| sample.time.max(1) as f64);

@@ -1,8 +1,8 @@
 //! Modes: the number of peaks of the distribution of response times, by a kernel density estimate.
 //!
-//! - **Scale.** Logarithmic: response times are skewed to the right (section 4.3 recalls that they
-//!   are often log-normal), and on a linear scale a bandwidth that suits the short times turns
-//!   every long one into a peak.
+//! - **Scale.** Logarithmic: response times are skewed to the right (trace-context profiling,
+//!   section 4.3 recalls that they are often log-normal), and on a linear scale a bandwidth that
+//!   suits the short times turns every long one into a peak.
 //! - **Coarse clocks.** Times of one tick are spread evenly over that tick, so that a tick is not a
 //!   peak.
 //! - **Bandwidth.** Silverman's rule of thumb, 0.9 s n^(-1/5), with s between the least and the
@@ -13,20 +13,20 @@
 //!   into single points. So bandwidths are doubled from a quarter of the least to the greatest, and
 //!   the one with the most peaks is used.
 //! - **Peaks.** Small bandwidths show random peaks. A peak counts if the density falls, on the way
-//!   to any higher one, to at most [`VALLEY`] of it and by several of its standard errors, and if
-//!   [`MIN_PEAK_SHARE`] of the samples are around it. The variance of the estimate f at a point is
-//!   f / (2 n h sqrt(pi)). The number of standard errors is the distance of the highest and the
+//!   to any higher one, to at most [`MAX_VALLEY`] of it and by several of its standard errors, and
+//!   if [`MIN_PEAK_SHARE`] of the samples are around it. The variance of the estimate f at a point
+//!   is f / (2 n h sqrt(pi)). The number of standard errors is the distance of the highest and the
 //!   lowest of m normal numbers, 2 sqrt(ln m), m being the length of the distribution in
 //!   bandwidths; at least [`MIN_PEAK_ERRORS`].
 
-use crate::tuning::{MIN_FOR_FIFTH, MIN_FOR_MODES, MIN_PEAK_ERRORS, MIN_PEAK_SHARE, VALLEY};
+use crate::tuning::{MAX_VALLEY, MIN_FOR_FIFTH, MIN_FOR_MODES, MIN_PEAK_ERRORS, MIN_PEAK_SHARE};
 
 use super::sample::TimeSample;
 
 /// Distance from the centre of a kernel to its cut-off, in bandwidths.
 const KERNEL_CUTOFF: f64 = 4.0;
 /// Grid points per bandwidth.
-const FINENESS: f64 = 4.0;
+const GRID_POINTS: f64 = 4.0;
 
 /// Number of modes of sorted samples from a clock with the tick `tick`, in nanoseconds; `None` if
 /// there are too few samples.
@@ -54,7 +54,7 @@ pub fn count_modes(sorted: &[TimeSample], tick: i64) -> Option<u32> {
         let chance = 2.0 * landscape.bandwidths.max(1.0).ln().sqrt();
         let errors = chance.max(MIN_PEAK_ERRORS);
         landscape.count_peaks(|peak, valley, mass| {
-            valley <= VALLEY * peak
+            valley <= MAX_VALLEY * peak
                 && peak - valley >= errors * (error * (peak + valley)).sqrt()
                 && mass >= MIN_PEAK_SHARE
         })
@@ -62,15 +62,15 @@ pub fn count_modes(sorted: &[TimeSample], tick: i64) -> Option<u32> {
     peaks.max()
 }
 
-/// A time on the logarithmic scale.
+/// A response time on the logarithmic scale: the logarithm of its nanoseconds, and its weight.
 #[derive(Clone, Copy)]
-struct LogTime {
+struct ScaledTime {
     at: f64,
     weight: f64,
 }
 
-/// Logarithms of the times; the times of one tick are spread over it.
-fn spread_over_tick(sorted: &[TimeSample], tick: i64) -> Vec<LogTime> {
+/// Logarithms of the times; equal times are spread evenly over one tick.
+fn spread_over_tick(sorted: &[TimeSample], tick: i64) -> Vec<ScaledTime> {
     let tick = tick.max(1) as f64;
     let mut values = Vec::with_capacity(sorted.len());
     for tie in sorted.chunk_by(|a, b| a.time == b.time) {
@@ -79,15 +79,16 @@ fn spread_over_tick(sorted: &[TimeSample], tick: i64) -> Vec<LogTime> {
             let within = (number as f64 + 0.5) * step - tick / 2.0;
             // A time of 0 may be any time below a tick.
             let at = (sample.time.max(0) as f64 + tick + within).ln();
-            values.push(LogTime { at, weight: f64::from(sample.weight) });
+            values.push(ScaledTime { at, weight: f64::from(sample.weight) });
         }
     }
     values
 }
 
-/// The three measures of the distribution's width, except widths of 0.
+/// The three measures of the distribution's width, except widths of 0. `whole` is the sum of all
+/// weights, and `number` the effective number of samples.
 fn distribution_widths(
-    values: &[LogTime],
+    values: &[ScaledTime],
     whole: f64,
     number: f64,
 ) -> impl Iterator<Item = f64> + Clone + use<> {
@@ -111,8 +112,8 @@ fn distribution_widths(
     scales.into_iter().filter(move |scale| *scale > least && scale.is_finite())
 }
 
-/// Length of the shortest interval with this weight.
-fn shortest_interval(values: &[LogTime], weight: f64) -> f64 {
+/// Length of the shortest interval that contains samples of at least this weight.
+fn shortest_interval(values: &[ScaledTime], weight: f64) -> f64 {
     let (mut shortest, mut within, mut first) = (f64::INFINITY, 0.0, 0);
     for value in values {
         within += value.weight;
@@ -127,7 +128,7 @@ fn shortest_interval(values: &[LogTime], weight: f64) -> f64 {
     shortest
 }
 
-/// The estimate as an alternation of peaks and valleys.
+/// The density estimate as an alternation of peaks and valleys.
 #[derive(Default)]
 struct DensityLandscape {
     /// Height of each peak, and the share of all weight between the valleys around it.
@@ -136,17 +137,20 @@ struct DensityLandscape {
     valleys: Vec<f64>,
     /// Total width of all islands, in bandwidths.
     bandwidths: f64,
+    /// Whether the density rises at the last grid point.
     rising: bool,
+    /// Density at the last grid point.
     height: f64,
+    /// Share of all weight since the last valley.
     mass: f64,
 }
 
 impl DensityLandscape {
-    fn from_values(values: &[LogTime], whole: f64, bandwidth: f64) -> DensityLandscape {
-        let step = bandwidth / FINENESS;
-        let reach = (KERNEL_CUTOFF * FINENESS) as usize;
+    fn from_values(values: &[ScaledTime], whole: f64, bandwidth: f64) -> DensityLandscape {
+        let step = bandwidth / GRID_POINTS;
+        let reach = (KERNEL_CUTOFF * GRID_POINTS) as usize;
         let kernel: Vec<f64> = (0..=2 * reach)
-            .map(|place| (-0.5 * ((place as f64 - reach as f64) / FINENESS).powi(2)).exp())
+            .map(|place| (-0.5 * ((place as f64 - reach as f64) / GRID_POINTS).powi(2)).exp())
             .map(|height| height / (bandwidth * (2.0 * std::f64::consts::PI).sqrt()))
             .collect();
         let mut landscape = DensityLandscape { rising: true, ..DensityLandscape::default() };
@@ -184,7 +188,8 @@ impl DensityLandscape {
         landscape
     }
 
-    /// Advances to the next grid point. A level range belongs to the preceding slope.
+    /// Advances to the next grid point, with its density and its share of all weight. A level range
+    /// belongs to the preceding slope.
     fn add_height(&mut self, height: f64, mass: f64) {
         if self.rising && height < self.height {
             self.rising = false;
@@ -203,9 +208,10 @@ impl DensityLandscape {
         }
     }
 
-    /// Number of peaks for which `counts` returns true, given height, height of the highest valley
-    /// on the way to a higher peak, and mass; and the highest peak. As if water sank: a peak that
-    /// does not count when its land meets that of a higher one becomes a part of that.
+    /// Number of peaks: the highest one, and each for which `counts` returns true, given its
+    /// height, the height of the highest valley on the way to a higher peak, and the share of all
+    /// weight around it. Valleys are passed from the highest to the lowest, as if water sank: there
+    /// the land of the lower peak becomes a part of the land of the higher one.
     fn count_peaks(&self, counts: impl Fn(f64, f64, f64) -> bool) -> u32 {
         let mut lands: Vec<(f64, f64)> = self.peaks.clone();
         let mut of: Vec<usize> = (0..lands.len()).collect();
@@ -213,7 +219,7 @@ impl DensityLandscape {
         order.sort_by(|a, b| self.valleys[*b].total_cmp(&self.valleys[*a]));
         let mut count = 1;
         for valley in order {
-            let [left, right] = [valley, valley + 1].map(|peak| land_root(&mut of, peak));
+            let [left, right] = [valley, valley + 1].map(|peak| find_land(&mut of, peak));
             let (low, high) =
                 if lands[left].0 < lands[right].0 { (left, right) } else { (right, left) };
             count += u32::from(counts(lands[low].0, self.valleys[valley], lands[low].1));
@@ -224,8 +230,9 @@ impl DensityLandscape {
     }
 }
 
-/// The land of a peak.
-fn land_root(of: &mut [usize], mut peak: usize) -> usize {
+/// The land to which a peak belongs now, by the number of its highest peak: the root in the
+/// union-find forest `of`.
+fn find_land(of: &mut [usize], mut peak: usize) -> usize {
     while of[peak] != peak {
         of[peak] = of[of[peak]];
         peak = of[peak];

@@ -18,7 +18,7 @@ impl TimeMoments {
         TimeMoments { weight, mean: value, squares: 0.0 }
     }
 
-    /// Moments of a context with known figures.
+    /// Moments of a context whose weight, mean and standard deviation are known.
     pub fn from_figures(weight: f64, mean: f64, deviation: f64) -> TimeMoments {
         TimeMoments { weight, mean, squares: deviation * deviation * weight }
     }
@@ -40,7 +40,7 @@ impl TimeMoments {
         self.weight = weight;
     }
 
-    /// The remainder without `other`, which is a part of it.
+    /// The moments of the values without those of `other`, which are a part of them.
     pub fn excluding(&self, other: &TimeMoments) -> TimeMoments {
         let weight = self.weight - other.weight;
         if weight <= 1e-9 * self.weight {

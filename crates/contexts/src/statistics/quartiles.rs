@@ -3,6 +3,7 @@
 
 use super::sample::TimeSample;
 
+/// Shares of the samples below the quartiles.
 const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// First quartile, median and third quartile of sorted samples; `None` if there is none.

@@ -1,5 +1,5 @@
 //! Kruskal-Wallis test: whether contexts differ in their response times, by ranks, so that a few
-//! very long times count no more than others.
+//! very long times have no more effect than other long times.
 
 use super::sample::TimeSample;
 
@@ -50,8 +50,8 @@ pub struct KruskalWallis {
     pub share: f64,
 }
 
-/// The test. The statistic has a chi-squared distribution if contexts do not differ: its mean is
-/// the number of contexts less one, its variance twice that.
+/// The Kruskal-Wallis test. Its statistic has a chi-squared distribution if contexts do not differ:
+/// its mean is the number of contexts less one, its variance twice that.
 pub fn kruskal_wallis(ranks: &RankSums) -> KruskalWallis {
     let all = ranks.before;
     let contexts = ranks.sums.iter().filter(|(weight, _)| *weight > 0.0);

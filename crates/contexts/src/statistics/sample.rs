@@ -16,8 +16,8 @@ impl TimeSample {
     }
 }
 
-/// The tick of the clock that measured the times: the largest power of ten that divides all of
-/// them, from 1 ns to 1 s.
+/// The tick of the clock that measured the times, in nanoseconds: the largest power of ten that
+/// divides all times, from 1 ns to 1 s.
 pub fn clock_tick(samples: &[TimeSample]) -> i64 {
     let mut tick = 1_000_000_000;
     for sample in samples {

@@ -1,10 +1,10 @@
-//! Time that executions spent: sums of the resources of steps.
+//! Resource times: the time that executions spent computing or waiting for each resource.
 
 use request_flow::{Step, StepResource};
 use serde::{Deserialize, Serialize};
 
 /// Mean times that steps spent on each resource, in nanoseconds. The remainder of the response time
-/// is that of calls.
+/// is the time in which steps waited for their calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeanSpent {
     /// Sum of the probabilities of the steps' requests.

@@ -36,6 +36,7 @@ pub struct DynamicCallTree {
     children: Vec<ChildList>,
 }
 
+/// The children of a node so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct ChildList {
     overlaps: OverlapTracker,

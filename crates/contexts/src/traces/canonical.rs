@@ -1,6 +1,7 @@
 //! Canonical form of a call tree, either with all its operations or with the instrumented ones
-//! (section 5): its shape, and the place of each node in it. Trees of one shape are
-//! trace-equivalent, and nodes of one shape and place are trace-context equivalent (section 3.2).
+//! (trace-context profiling, section 5): its shape, which identifies equal trees, and the place of
+//! each node in the shape, in depth-first order. Trees of one shape are trace-equivalent, and nodes
+//! of one shape and place are trace-context equivalent (section 3.2).
 //!
 //! A tree is folded from its last node to its first, so each node's calls are known when it is
 //! reached: they are at the top of a stack, the first call topmost. A node that is not instrumented
@@ -11,7 +12,7 @@ use super::call_tree::CallNode;
 use super::shapes::{ShapeId, ShapeInterner};
 use crate::identity::OperationId;
 
-/// First word of the shape of a whole trace, in place of the operation of a subtree.
+/// First word of the shape of a whole trace. The shape of a subtree begins with its operation.
 const TRACE: u32 = u32::MAX;
 
 /// Reusable computation of canonical forms, with all shapes so far.
@@ -19,16 +20,19 @@ const TRACE: u32 = u32::MAX;
 pub struct TreeCanonicalizer {
     shapes: ShapeInterner,
     stack: Vec<PendingCall>,
-    /// Number of calls on the stack for each node that was not reached yet.
+    /// For each node that was not reached yet, the number of its calls on the stack.
     waiting: Vec<u32>,
     /// Place of each node in its caller's shape; the caller is at 0.
     offsets: Vec<u32>,
+    /// For each node the number of equal concurrent calls to which it belongs.
     times: Vec<u32>,
+    /// Place of each node in the shape of the trace.
     places: Vec<u32>,
+    /// Words of the shape that is being made.
     words: Vec<u32>,
 }
 
-/// A call with a caller that was not reached yet.
+/// A call whose caller was not reached yet.
 #[derive(Clone, Copy, Debug)]
 struct PendingCall {
     node: u32,
@@ -38,18 +42,18 @@ struct PendingCall {
 }
 
 impl TreeCanonicalizer {
-    /// Forgets all shapes, and keeps the allocated memory.
+    /// Removes all shapes, and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.shapes.clear();
     }
 
-    /// The shape of a trace that `caller` began. `is_seen` returns whether an operation is
+    /// The shape of a trace that `caller` began. `is_monitored` returns whether an operation is
     /// instrumented.
     pub fn fold_tree(
         &mut self,
         tree: &[CallNode],
         caller: OperationId,
-        is_seen: impl Fn(OperationId) -> bool,
+        is_monitored: impl Fn(OperationId) -> bool,
     ) -> ShapeId {
         self.stack.clear();
         for list in [&mut self.waiting, &mut self.offsets, &mut self.times] {
@@ -58,9 +62,9 @@ impl TreeCanonicalizer {
         }
         for (place, node) in tree.iter().enumerate().rev() {
             let calls = self.waiting.get(place).map_or(0, |calls| *calls as usize);
-            let is_seen = is_seen(node.operation);
+            let is_monitored = is_monitored(node.operation);
             let mut below = self.stack.len() - calls;
-            if is_seen {
+            if is_monitored {
                 let shape = match calls {
                     0 => self.shapes.intern_leaf(node.operation),
                     _ => {
@@ -88,7 +92,7 @@ impl TreeCanonicalizer {
         self.words.clear();
         self.words.extend([TRACE, caller.word()]);
         let shape = self.close_shape(0, 0);
-        self.set_places(tree, is_seen);
+        self.set_places(tree, is_monitored);
         shape
     }
 
@@ -106,16 +110,16 @@ impl TreeCanonicalizer {
             }
             let mut begins = 1;
             for equal in group.chunk_by(|a, b| a.shape == b.shape) {
-                let together: u32 = equal.iter().map(|call| call.times).sum();
+                let total_times: u32 = equal.iter().map(|call| call.times).sum();
                 let Some(PendingCall { shape, .. }) = equal.first() else { continue };
-                words.extend([shape.word(), together << 1 | begins]);
+                words.extend([shape.word(), total_times << 1 | begins]);
                 begins = 0;
                 for call in equal {
                     let node = call.node as usize;
                     if let (Some(offset), Some(times)) =
                         (offsets.get_mut(node), times.get_mut(node))
                     {
-                        (*offset, *times) = (next, together);
+                        (*offset, *times) = (next, total_times);
                     }
                 }
                 next += shapes.shape_size(*shape);
@@ -124,14 +128,15 @@ impl TreeCanonicalizer {
         shapes.intern_words(words, next)
     }
 
-    /// Adds up the offsets from the root down.
-    fn set_places(&mut self, tree: &[CallNode], is_seen: impl Fn(OperationId) -> bool) {
+    /// Sets the place of each node in the shape of the trace: the sum of the offsets from the root
+    /// down.
+    fn set_places(&mut self, tree: &[CallNode], is_monitored: impl Fn(OperationId) -> bool) {
         let TreeCanonicalizer { places, offsets, .. } = self;
         places.clear();
         for (node, offset) in tree.iter().zip(offsets) {
             let above = node.parent.and_then(|parent| places.get(parent.index()));
             let above = above.copied().unwrap_or(0);
-            places.push(if is_seen(node.operation) { above + *offset } else { above });
+            places.push(if is_monitored(node.operation) { above + *offset } else { above });
         }
     }
 

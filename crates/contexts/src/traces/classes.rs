@@ -72,8 +72,8 @@ pub struct TraceClasses {
 }
 
 impl TraceClasses {
-    /// The class of a trace. The positions of its nodes are [`TraceClasses::places_of_nodes`],
-    /// counted from the first one of the class.
+    /// Number of the class of a trace, which is added if it is new. The position of a node is the
+    /// first position of the class plus the value in [`TraceClasses::places_of_nodes`].
     pub fn class_of_trace(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
         let shape = self.canonical.fold_tree(tree, caller, |_| true);
         if let Some(class) = self.numbers.get(&shape) {
@@ -100,7 +100,7 @@ impl TraceClasses {
         &self.positions
     }
 
-    /// The tree of a class, with parents and groups as places in it.
+    /// The tree of a class, with parents and groups as places in this tree.
     pub fn tree_of_class(&self, class: &TraceClass) -> &[CallNode] {
         let first = class.first.index();
         self.positions.get(first..first + class.size as usize).unwrap_or_default()

@@ -6,10 +6,11 @@
 //!                 b    |-----|              b       |-----|             b |----|
 //! ```
 //!
-//! No call waited for another here: all 20 are the same. The evidence is the share of the
-//! executions in which a pair of calls overlapped. Executions of one caller are compared if they
-//! make the same calls in any order. Of several calls of one operation the first, the second and so
-//! on are distinguished, so that a loop around two concurrent calls remains a loop.
+//! No call waited for another one here, so all 20 executions are of the same structure. The
+//! evidence is the share of the executions in which a pair of calls overlapped. Executions of one
+//! caller are compared if they make the same calls in any order. Of several calls of one operation
+//! the first, the second and so on are distinguished, so that a loop around two concurrent calls
+//! remains a loop.
 //!
 //! This module is independent of contexts and classes: operations and contexts are any numbers.
 
@@ -20,16 +21,16 @@ use rustc_hash::FxHashMap;
 use crate::tuning::{CONCURRENT_SHARE, MAX_COMPARED_CALLS};
 
 /// Separator of groups in [`CallGroups`]; no operation has this number.
-const END: u32 = u32::MAX;
+const GROUP_END: u32 = u32::MAX;
 
 /// The calls of one execution: for each group of concurrent calls the operations in their order,
-/// and [`END`] after each group.
+/// and [`GROUP_END`] after each group.
 type CallGroups = Box<[u32]>;
 
 /// The calls of executions in many contexts.
 #[derive(Clone, Debug, Default)]
 pub struct ConcurrencyByKind {
-    /// By context and called operations, in their order.
+    /// By context and by the called operations, sorted.
     structures: FxHashMap<(usize, Box<[u32]>), CallStructure>,
 }
 
@@ -89,19 +90,19 @@ impl CallStructure {
     }
 
     fn find_concurrent(&mut self, called: &[u32]) {
-        // If all are alike there is nothing to join.
+        // If all executions have the same groups, there is nothing to join.
         if self.executions.len() < 2 || called.len() > MAX_COMPARED_CALLS {
             return;
         }
-        let mut at_once = vec![0_u64; called.len() * called.len()];
+        let mut overlaps = vec![0_u64; called.len() * called.len()];
         for (groups, executions) in &self.executions {
-            let operations = groups.iter().copied().filter(|word| *word != END);
+            let operations = groups.iter().copied().filter(|word| *word != GROUP_END);
             let mut numbers = call_numbers(called, operations).into_iter();
-            for group in groups.split(|word| *word == END) {
+            for group in groups.split(|word| *word == GROUP_END) {
                 let calls: Vec<usize> = numbers.by_ref().take(group.len()).collect();
                 for one in &calls {
                     for other in calls.iter().filter(|other| *other != one) {
-                        if let Some(count) = at_once.get_mut(one * called.len() + other) {
+                        if let Some(count) = overlaps.get_mut(one * called.len() + other) {
                             *count += executions;
                         }
                     }
@@ -110,7 +111,7 @@ impl CallStructure {
         }
         let all: u64 = self.executions.values().sum();
         let is_most = |count: &u64| *count as f64 > CONCURRENT_SHARE * all as f64;
-        self.is_concurrent = at_once.iter().map(is_most).collect();
+        self.is_concurrent = overlaps.iter().map(is_most).collect();
     }
 }
 
@@ -123,7 +124,7 @@ fn operations_and_groups(calls: &[(u32, u32)]) -> (Box<[u32]>, CallGroups) {
         let first = groups.len();
         groups.extend(group.iter().map(|(operation, _)| *operation));
         groups.get_mut(first..).unwrap_or_default().sort_unstable();
-        groups.push(END);
+        groups.push(GROUP_END);
     }
     (called.into(), groups.into())
 }

@@ -11,7 +11,7 @@ use rustc_hash::FxHasher;
 use crate::identity::OperationId;
 
 /// Number of a shape among the shapes of a [`TreeCanonicalizer`](super::TreeCanonicalizer), dense
-/// from 0 in the order in which it met them.
+/// from 0 in the order in which they were first seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct ShapeId(
@@ -51,7 +51,7 @@ pub(super) struct ShapeInterner {
 }
 
 impl ShapeInterner {
-    /// Forgets all shapes, and keeps the allocated memory.
+    /// Removes all shapes, and keeps the allocated memory.
     pub(super) fn clear(&mut self) {
         self.table.clear();
         self.words.clear();

@@ -11,7 +11,7 @@ pub(super) type NodeId = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeState {
     /// The node is in the tree.
-    There,
+    Present,
     /// The node is replaced by its parent.
     Removed,
     /// The node is merged into a sibling, which stands for both.
@@ -51,21 +51,21 @@ impl ContextTree {
             level: None,
             calls: f64::INFINITY,
             spread: None,
-            state: NodeState::There,
+            state: NodeState::Present,
             children: Vec::new(),
             merged: Vec::new(),
         };
         let mut tree = ContextTree { nodes: vec![root] };
         for operation in &profile.operations {
             let id = tree.add_node(0, ContextLevel::Operation, &operation.summary);
-            operation.contexts.iter().for_each(|context| tree.add_all(id, context));
+            operation.contexts.iter().for_each(|context| tree.add_context(id, context));
         }
         tree
     }
 
-    fn add_all(&mut self, parent: NodeId, context: &ContextProfile) {
+    fn add_context(&mut self, parent: NodeId, context: &ContextProfile) {
         let id = self.add_node(parent, context.level, &context.summary);
-        context.contexts.iter().for_each(|inner| self.add_all(id, inner));
+        context.contexts.iter().for_each(|inner| self.add_context(id, inner));
     }
 
     fn add_node(
@@ -80,7 +80,7 @@ impl ContextTree {
             level: Some(level),
             calls: summary.moments().weight,
             spread: summary.times.as_ref().map(TimeSpread::from_times),
-            state: NodeState::There,
+            state: NodeState::Present,
             children: Vec::new(),
             merged: Vec::new(),
         });
@@ -97,7 +97,7 @@ impl ContextTree {
     /// Whether a node is a leaf of the tree.
     pub(super) fn is_leaf(&self, id: NodeId) -> bool {
         let node = self.get(id);
-        node.state == NodeState::There && node.children.is_empty() && node.level.is_some()
+        node.state == NodeState::Present && node.children.is_empty() && node.level.is_some()
     }
 
     /// Whether operators may remove a node from the tree: a leaf below an operation.
@@ -105,18 +105,19 @@ impl ContextTree {
         self.is_leaf(id) && self.get(id).level != Some(ContextLevel::Operation)
     }
 
-    /// Removes a leaf from its parent's children.
-    pub(super) fn take_out(&mut self, id: NodeId, state: NodeState) {
+    /// Removes a leaf from its parent's children, and gives it the state `state`.
+    pub(super) fn remove_leaf(&mut self, id: NodeId, state: NodeState) {
         let parent = self.get(id).parent as usize;
         self.nodes[parent].children.retain(|child| *child != id);
         self.nodes[id as usize].state = state;
     }
 
-    /// The node that stands for `id`: a leaf, or an inner node to which it was linked.
+    /// The node whose response times stand for those of the node `id`: a leaf, or an inner node to
+    /// which `id` was linked.
     pub(super) fn stands_for(&self, mut id: NodeId) -> NodeId {
         loop {
             id = match self.get(id).state {
-                NodeState::There => return id,
+                NodeState::Present => return id,
                 NodeState::Removed => self.get(id).parent,
                 NodeState::Merged(other) | NodeState::Linked(other) => other,
             };
@@ -127,18 +128,18 @@ impl ContextTree {
     /// the model in addition to its children.
     pub(super) fn has_links(&self, id: NodeId) -> bool {
         let node = self.get(id);
-        if node.state != NodeState::There || node.children.is_empty() || node.level.is_none() {
+        if node.state != NodeState::Present || node.children.is_empty() || node.level.is_none() {
             return false;
         }
         let below = node
             .children
             .iter()
             .flat_map(|child| std::iter::once(child).chain(&self.get(*child).merged));
-        let kept: f64 = below.map(|child| self.get(*child).calls).sum();
-        node.calls - kept > 1e-9 * node.calls
+        let of_children: f64 = below.map(|child| self.get(*child).calls).sum();
+        node.calls - of_children > 1e-9 * node.calls
     }
 
-    /// Number of parts of the model: leaves, and inner nodes to which others are linked.
+    /// Number of parts of the model: leaves, and inner nodes to which other nodes are linked.
     pub(super) fn part_count(&self) -> usize {
         let all = 0..self.nodes.len() as NodeId;
         all.filter(|id| self.is_leaf(*id) || self.has_links(*id)).count()

@@ -7,7 +7,8 @@ use super::timing_model::ModelOptions;
 use super::{link, merge, remove};
 use crate::tuning::BOUND_STEPS;
 
-/// The tree to which no operator applies any more, and the bound of distances that was used.
+/// The tree to which no operator applies any more, and the largest distance of merged distributions
+/// that was used: `options.similar`, or a larger one if there would be too many leaves.
 pub(super) fn apply_until_fixpoint(
     whole: &ContextTree,
     options: &ModelOptions,

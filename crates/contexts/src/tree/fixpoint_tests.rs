@@ -18,7 +18,7 @@ fn tree(leaves: &[([u8; 4], u16, u8, u8)]) -> ContextTree {
         level,
         calls,
         spread,
-        state: NodeState::There,
+        state: NodeState::Present,
         children: Vec::new(),
         merged: Vec::new(),
     };

@@ -1,8 +1,9 @@
-//! Linking (section 4.3, operator 3): a leaf with too few response times is linked to the nearest
-//! ancestor that has enough, and the ancestor's response times are then used for its executions.
+//! Linking (trace-context profiling, section 4.3, operator 3): a leaf with too few response times
+//! is linked to the nearest ancestor that has enough, and the ancestor's response times are then
+//! used for its executions.
 //!
-//! An operation with too few of its own is left unchanged: the paper would link it to the root,
-//! which has the response times of other operations.
+//! An operation with too few response times of its own is left unchanged: the paper would link it
+//! to the root, which has the response times of other operations.
 
 use super::context_tree::{ContextTree, NodeId, NodeState};
 use crate::equivalence::ContextLevel;
@@ -21,5 +22,5 @@ pub(super) fn apply_link(tree: &mut ContextTree, id: NodeId, min_calls: f64) {
         node.calls >= min_calls || node.level.is_none_or(|level| level == ContextLevel::Operation)
     };
     let to = ancestors.into_iter().find(has_enough).unwrap_or(0);
-    tree.take_out(id, NodeState::Linked(to));
+    tree.remove_leaf(id, NodeState::Linked(to));
 }

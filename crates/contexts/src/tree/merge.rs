@@ -1,5 +1,5 @@
-//! Merging (section 4.3, operator 2): sibling leaves with similar distributions become one. Only
-//! nodes with enough response times are merged.
+//! Merging (trace-context profiling, section 4.3, operator 2): sibling leaves with similar
+//! distributions become one. Only nodes with enough response times are merged.
 //!
 //! Two leaves are merged if any node of the one is similar to any node of the other, by the nodes'
 //! own response times and not by those of a former merge. So the order of merges does not matter.
@@ -32,7 +32,7 @@ pub(super) fn merge_applies(
 /// Merges two nodes: the first node stands for both.
 pub(super) fn apply_merge(tree: &mut ContextTree, one: NodeId, other: NodeId) {
     let merged = std::mem::take(&mut tree.nodes[other as usize].merged);
-    tree.take_out(other, NodeState::Merged(one));
+    tree.remove_leaf(other, NodeState::Merged(one));
     tree.nodes[one as usize].merged.extend(std::iter::once(other).chain(merged));
 }
 

@@ -38,12 +38,12 @@ pub fn build_model(
                     (LeafKind::Merged, sum_moments(merged, operation.id, &summaries))
                 }
                 (false, _) if tree.has_links(id) => {
-                    let kept = node
+                    let of_children = node
                         .children
                         .iter()
                         .flat_map(|child| std::iter::once(child).chain(&tree.get(*child).merged));
-                    let kept = sum_moments(kept, operation.id, &summaries);
-                    (LeafKind::Linked, summary.moments().excluding(&kept))
+                    let of_children = sum_moments(of_children, operation.id, &summaries);
+                    (LeafKind::Linked, summary.moments().excluding(&of_children))
                 }
                 (false, _) => continue,
             };
@@ -63,9 +63,10 @@ pub fn build_model(
         }
     }
     pool_leaves(profiled, collected, &mut leaves)?;
-    // An inner node to which others are linked is a part only for those.
+    // An inner node to which other nodes are linked is a part of the model only for the linked
+    // nodes.
     let leaf_of = (0..).zip(&tree.nodes).map(|(id, node)| {
-        let is_inner = node.state == NodeState::There && !tree.is_leaf(id);
+        let is_inner = node.state == NodeState::Present && !tree.is_leaf(id);
         if is_inner { None } else { part_of[tree.stands_for(id) as usize] }
     });
     let leaf_of = leaf_of.collect();
@@ -75,14 +76,14 @@ pub fn build_model(
     let count = |is: &dyn Fn(&TreeNode) -> bool| tree.nodes.iter().filter(|node| is(node)).count();
     // Nodes below a linked node moved with it.
     let is_linked = |node: &TreeNode| matches!(node.state, NodeState::Linked(_));
-    let goes_along = |node: &TreeNode| is_linked(node) && is_linked(tree.get(node.parent));
+    let is_below_linked = |node: &TreeNode| is_linked(node) && is_linked(tree.get(node.parent));
     Ok(TimingModel {
         options: *options,
         bound: (bound < f64::MAX).then_some(bound),
         nodes: tree.nodes.len() as u64 - 1,
-        removed: count(&|node| node.state == NodeState::Removed || goes_along(node)) as u64,
+        removed: count(&|node| node.state == NodeState::Removed || is_below_linked(node)) as u64,
         merged: count(&|node| matches!(node.state, NodeState::Merged(_))) as u64,
-        linked: count(&|node| is_linked(node) && !goes_along(node)) as u64,
+        linked: count(&|node| is_linked(node) && !is_below_linked(node)) as u64,
         too_few: profile
             .operations
             .iter()
@@ -95,7 +96,8 @@ pub fn build_model(
     })
 }
 
-/// The summaries of an operation and its contexts, by their numbers from the operation's on.
+/// The summaries of an operation and its contexts. Their numbers are consecutive, and that of the
+/// operation is the first.
 fn summaries_by_number(operation: &OperationProfile) -> Vec<&ContextSummary> {
     let contexts = operation.all_contexts().map(|context| &context.summary);
     std::iter::once(&operation.summary).chain(contexts).collect()
@@ -114,7 +116,7 @@ fn sum_moments<'a>(
     sum
 }
 
-/// Gives merged leaves the response times of all their contexts.
+/// Sets the response times of each merged leaf: those of all its contexts together.
 fn pool_leaves(
     profiled: &ProfileResult,
     collected: &CollectedContexts<'_>,

@@ -1,5 +1,5 @@
-//! Removing (section 4.3, operator 1): a leaf without siblings adds nothing to its parent, and
-//! costs more to distinguish. An operation is never removed.
+//! Removing (trace-context profiling, section 4.3, operator 1): a leaf without siblings adds
+//! nothing to its parent, and costs more to distinguish. An operation is never removed.
 
 use super::context_tree::{ContextTree, NodeId, NodeState};
 
@@ -10,5 +10,5 @@ pub(super) fn removal_applies(tree: &ContextTree, id: NodeId) -> bool {
 
 /// Removes the leaf `id`.
 pub(super) fn apply_removal(tree: &mut ContextTree, id: NodeId) {
-    tree.take_out(id, NodeState::Removed);
+    tree.remove_leaf(id, NodeState::Removed);
 }

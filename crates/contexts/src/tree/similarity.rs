@@ -1,5 +1,6 @@
 //! Similarity of two distributions of response times: by median and interquartile range, which the
-//! paper prefers to mean and deviation, as few very long times hardly affect them (section 4.3).
+//! paper prefers to mean and deviation, as few very long times hardly affect them (trace-context
+//! profiling, section 4.3).
 
 use crate::result::ResponseTimes;
 use crate::tuning::MIN_SCALE;
@@ -8,6 +9,7 @@ use crate::tuning::MIN_SCALE;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TimeSpread {
     pub(super) median: f64,
+    /// Interquartile range.
     pub(super) range: f64,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::equivalence::ContextLevel;
 use crate::result::ResponseTimes;
-use crate::tuning::{MIN_CALLS, SIMILAR};
+use crate::tuning::{MAX_SIMILAR_DISTANCE, MIN_CALLS};
 
 /// Thresholds of the operators.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct ModelOptions {
 
 impl Default for ModelOptions {
     fn default() -> ModelOptions {
-        ModelOptions { min_calls: MIN_CALLS, similar: SIMILAR, max_leaves: None }
+        ModelOptions { min_calls: MIN_CALLS, similar: MAX_SIMILAR_DISTANCE, max_leaves: None }
     }
 }
 
@@ -29,7 +29,7 @@ impl Default for ModelOptions {
 pub struct TimingModel {
     /// Options with which the model was made.
     pub options: ModelOptions,
-    /// The distance up to which distributions were merged; `None` if all siblings were.
+    /// The distance up to which distributions were merged; `None` if all siblings were merged.
     pub bound: Option<f64>,
     /// Number of nodes of the whole tree, without its root.
     pub nodes: u64,
@@ -47,8 +47,8 @@ pub struct TimingModel {
     pub decrease: f64,
     /// The parts of the model.
     pub leaves: Vec<ModelLeaf>,
-    /// For each node of the whole tree, by its number, the index of the part that stands for all
-    /// its executions; `None` if several do.
+    /// For each node of the whole tree, by its number, the index of the part that contains all its
+    /// executions; `None` if several parts do.
     pub leaf_of: Vec<Option<u32>>,
 }
 

@@ -3,32 +3,33 @@
 use out_of_core::{NameId, NameInterner};
 use rustc_hash::FxHashMap;
 
-/// Separator between two names. In a name it is replaced by [`INSTEAD`].
-const BETWEEN: char = ',';
+/// Separator between two names. In a name it is replaced by [`SEPARATOR_REPLACEMENT`].
+const SEPARATOR: char = ',';
 
-/// Replacement for [`BETWEEN`] in a name.
-const INSTEAD: &str = ";";
+/// Replacement for [`SEPARATOR`] in a name.
+const SEPARATOR_REPLACEMENT: &str = ";";
 
 /// Distinct lists of names, each with its text.
 #[derive(Debug, Default)]
 pub(super) struct NameLists {
-    places: FxHashMap<Box<[NameId]>, i32>,
+    /// Index of each list's text in `texts`.
+    indexes: FxHashMap<Box<[NameId]>, i32>,
     texts: Vec<String>,
-    /// Most recently requested list and its place: neighbouring events mostly have the same one.
+    /// Most recently requested list and its index: neighbouring events mostly have the same one.
     last: (Vec<NameId>, Option<i32>),
 }
 
 impl NameLists {
-    /// Returns the place of the list's text in [`NameLists::texts`]; `None` for an empty list.
+    /// Returns the index of the list's text in [`NameLists::texts`]; `None` for an empty list.
     pub(super) fn intern_list(&mut self, list: &[NameId], names: &NameInterner) -> Option<i32> {
         if self.last.0 == list {
             return self.last.1;
         }
-        let place = (!list.is_empty()).then(|| match self.places.get(list) {
+        let place = (!list.is_empty()).then(|| match self.indexes.get(list) {
             Some(place) => *place,
             None => {
                 let place = self.texts.len() as i32;
-                self.places.insert(list.into(), place);
+                self.indexes.insert(list.into(), place);
                 self.texts.push(join_names(list, names));
                 place
             }
@@ -39,7 +40,7 @@ impl NameLists {
         place
     }
 
-    /// Texts of all lists, by place.
+    /// Texts of all lists, by index.
     pub(super) fn texts(&self) -> &[String] {
         &self.texts
     }
@@ -49,16 +50,16 @@ fn join_names(list: &[NameId], names: &NameInterner) -> String {
     let mut text = String::new();
     for (place, name) in list.iter().enumerate() {
         if place > 0 {
-            text.push(BETWEEN);
+            text.push(SEPARATOR);
         }
-        text.push_str(&names.name_of(*name).replace(BETWEEN, INSTEAD));
+        text.push_str(&names.name_of(*name).replace(SEPARATOR, SEPARATOR_REPLACEMENT));
     }
     text
 }
 
 /// Splits `text` into its names.
 pub(super) fn split_names(text: &str, names: &mut NameInterner) -> Vec<NameId> {
-    text.split(BETWEEN).map(|name| names.intern(name)).collect()
+    text.split(SEPARATOR).map(|name| names.intern(name)).collect()
 }
 
 #[cfg(test)]

@@ -17,7 +17,9 @@ use crate::event_batch::{EventBatch, StoredValue};
 /// Values derived from the texts of a dictionary, for as long as batches share it.
 #[derive(Debug)]
 struct DictionaryCache<T> {
+    /// The dictionary.
     of: Option<ArrayRef>,
+    /// The value derived from each of its texts.
     all: Vec<T>,
 }
 
@@ -28,7 +30,7 @@ impl<T> Default for DictionaryCache<T> {
 }
 
 impl<T> DictionaryCache<T> {
-    /// Rebuilds the values if the dictionary is another one.
+    /// Rebuilds the values if `texts` is another dictionary; `None` if it has no texts.
     fn refresh_texts(&mut self, texts: &ArrayRef, mut make: impl FnMut(&str) -> T) -> Option<()> {
         if self.of.as_ref().is_none_or(|of| !Arc::ptr_eq(of, texts)) {
             self.all.clear();
@@ -49,14 +51,17 @@ pub(super) struct BatchDecoder {
     real_names: DictionaryCache<Vec<NameId>>,
     text_names: DictionaryCache<Vec<NameId>>,
     texts: DictionaryCache<()>,
-    /// Place of each text of the dictionary in the batch, and the number of that batch.
+    /// For each text of the dictionary: where it is stored in the event batch, and the number of
+    /// that batch.
     places: Vec<(StoredValue, u64)>,
+    /// Number of batches so far.
     batches: u64,
+    /// Processors, processes and threads of the batch.
     numbers: [Vec<i32>; 3],
 }
 
-/// The lists of attributes of a batch, one of each event: the names of its values, and where they
-/// begin and end.
+/// Attributes of one type of all events of a batch: for each event, the key of its list of names in
+/// the dictionary, and where its values begin and end.
 struct AttributeLists<'batch> {
     keys: &'batch [i32],
     ends: &'batch [i32],

@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::event_batch::EventBatch;
 use crate::value::AttributeValue;
 
-/// Places of distinct texts.
+/// Distinct texts, with the index of each.
 #[derive(Debug, Default)]
 struct TextPlaces<'piece> {
     places: FxHashMap<&'piece str, i32>,
@@ -35,12 +35,15 @@ impl<'piece> TextPlaces<'piece> {
     }
 }
 
-/// Names of values of one type, their places by event, and the end of each event's values.
+/// Attribute values of one type: their names, and where the values of each event end.
 #[derive(Debug, Default)]
 struct TypedColumn {
     lists: NameLists,
+    /// For each event, the index of its list of names in `lists`; `None` without values.
     keys: Vec<Option<i32>>,
+    /// For each event, the end of its values among all values.
     ends: Vec<i32>,
+    /// Names of the values of the event that is being encoded.
     of_event: Vec<NameId>,
 }
 

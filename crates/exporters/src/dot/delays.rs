@@ -49,7 +49,7 @@ fn choose_edges(graph: &DelayGraph, limit: usize) -> Vec<&DelayEdge> {
     }
     let mut chosen = Vec::new();
     let mut next: BinaryHeap<(usize, std::cmp::Reverse<usize>)> = BinaryHeap::new();
-    let reach = |next: &mut BinaryHeap<_>, vertex: usize| {
+    let add_outgoing = |next: &mut BinaryHeap<_>, vertex: usize| {
         let edges = outgoing.get(&vertex).into_iter().flatten();
         next.extend(
             edges.map(|place| (graph.edges[*place].message_count(), std::cmp::Reverse(*place))),
@@ -57,10 +57,10 @@ fn choose_edges(graph: &DelayGraph, limit: usize) -> Vec<&DelayEdge> {
     };
     (0..graph.nodes.len())
         .filter(|vertex| is_root[*vertex])
-        .for_each(|root| reach(&mut next, root));
+        .for_each(|root| add_outgoing(&mut next, root));
     while let Some((_, std::cmp::Reverse(place))) = next.pop().filter(|_| chosen.len() < limit) {
         chosen.push(place);
-        reach(&mut next, graph.edges[place].to);
+        add_outgoing(&mut next, graph.edges[place].to);
     }
     chosen.sort_unstable();
     chosen.into_iter().map(|place| &graph.edges[place]).collect()

@@ -56,13 +56,13 @@ pub(super) fn draw_map(map: &SystemMap, limit: usize, out: &mut dyn io::Write) -
         let network = edge.network.mean().map_or(String::new(), |network| {
             format!("{} on the network", format_duration(network))
         });
-        let silent = (edge.requests - edge.responses) as u64;
-        let silent = if silent > 0 {
-            format!("{} not answered", format_count(silent))
+        let unanswered = (edge.requests - edge.responses) as u64;
+        let unanswered = if unanswered > 0 {
+            format!("{} not answered", format_count(unanswered))
         } else {
             String::new()
         };
-        let label = quote_lines(&[port.trim(), &rate, &time, &network, &silent]);
+        let label = quote_lines(&[port.trim(), &rate, &time, &network, &unanswered]);
         writeln!(
             out,
             "  n{} -> n{} [label={label}];",

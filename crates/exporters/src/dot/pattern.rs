@@ -80,14 +80,14 @@ fn hop_label(hop: &Hop, critical: Option<DelayKind>, connects: bool) -> String {
             (format_duration(connect.delay.mean), format_whole_percent(connect.share));
         format!("connecting {time} in {share}")
     });
-    let said = match critical {
+    let longest = match critical {
         Some(DelayKind::Node) => "most of the time: at the sender",
         Some(DelayKind::Network) => "most of the time: on the network",
         Some(DelayKind::Untraced) => "most of the time: there",
         Some(DelayKind::Connect) => "most of the time: connecting",
         None => "",
     };
-    quote_lines(&[port.trim(), &node, &connect, &network, &untraced, said])
+    quote_lines(&[port.trim(), &node, &connect, &network, &untraced, longest])
 }
 
 #[cfg(test)]

@@ -26,7 +26,9 @@ pub(super) struct TracerContexts<'a> {
 struct CallContext {
     /// The context that the call's own request carries.
     own: Option<TracerContext>,
+    /// Number of the parent call.
     parent: Option<u64>,
+    /// Number of the root call of the trace.
     root: u64,
     /// Trace of the call, once known; `Some(None)` is a trace that sockcap numbers.
     trace: Option<Option<u128>>,
@@ -40,7 +42,7 @@ pub(super) struct SpanPlace {
 }
 
 impl<'a> TracerContexts<'a> {
-    /// Contexts from `operations`.
+    /// The contexts that the requests in `operations` carry.
     pub(super) fn new(operations: &'a OperationLookup) -> TracerContexts<'a> {
         TracerContexts { operations, calls: Default::default(), roots: Default::default() }
     }

@@ -63,7 +63,7 @@ pub(super) struct Span {
     #[prost(bytes = "vec", tag = "2")]
     #[serde(serialize_with = "hex")]
     pub(super) span_id: Vec<u8>,
-    /// 8 bytes, or none for a root.
+    /// Id of the parent span: 8 bytes, or none for a root.
     #[prost(bytes = "vec", tag = "4")]
     #[serde(serialize_with = "hex", skip_serializing_if = "Vec::is_empty")]
     pub(super) parent_span_id: Vec<u8>,

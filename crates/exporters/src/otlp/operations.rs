@@ -25,6 +25,7 @@ enum SemanticKind {
     Other,
 }
 
+/// The kind of `protocol`, by its name in sockcap.
 fn semantic_kind(protocol: &str) -> SemanticKind {
     match protocol {
         "http" | "http2" | "websocket" | "fastcgi" => SemanticKind::Http,
@@ -39,9 +40,9 @@ fn semantic_kind(protocol: &str) -> SemanticKind {
 }
 
 /// The attributes of a call's operation, as the node on `side` sees it.
-pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> Vec<KeyValue> {
+pub(super) fn operation_attributes(operation: &CallOperation<'_>, side: SpanSide) -> Vec<KeyValue> {
     let mut all = OtlpAttributes::default();
-    let (protocol, name, status) = (said.protocol(), said.name(), said.status());
+    let (protocol, name, status) = (operation.protocol(), operation.name(), operation.status());
     if protocol.is_empty() {
         return Vec::new();
     }
@@ -72,7 +73,7 @@ pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> 
         SemanticKind::Statements => {
             all.add_text("db.system.name", protocol);
             all.add_text("db.query.summary", name);
-            all.add_text("db.query.text", said.request.map_or("", |request| request.detail));
+            all.add_text("db.query.text", operation.request.map_or("", |request| request.detail));
         }
         SemanticKind::Commands => {
             all.add_text("db.system.name", protocol);
@@ -98,12 +99,12 @@ pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> 
             let code = GRPC_STATUSES.iter().position(|code| *code == status);
             all.add_number("rpc.grpc.status_code", code.and_then(|code| i64::try_from(code).ok()));
         }
-        SemanticKind::Statements | SemanticKind::Commands if said.is_error(side) => {
+        SemanticKind::Statements | SemanticKind::Commands if operation.is_error(side) => {
             all.add_text(key, status);
         }
         _ => all.add_text("sockcap.status", status),
     }
-    if said.is_error(side) {
+    if operation.is_error(side) {
         let other = if status.is_empty() { "_OTHER" } else { status };
         all.add_text("error.type", other);
     }
@@ -112,8 +113,8 @@ pub(super) fn operation_attributes(said: &CallOperation<'_>, side: SpanSide) -> 
 
 /// The status of a call's span: an error, or not set, as the conventions ask of servers and clients
 /// without a known error.
-pub(super) fn span_status(said: &CallOperation<'_>, side: SpanSide) -> Option<Status> {
-    said.is_error(side).then_some(Status { code: StatusCode::Error as i32 })
+pub(super) fn span_status(operation: &CallOperation<'_>, side: SpanSide) -> Option<Status> {
+    operation.is_error(side).then_some(Status { code: StatusCode::Error as i32 })
 }
 
 /// OpenTelemetry's name of an operation that moves messages; empty for other operations.
@@ -134,7 +135,7 @@ mod tests {
     use message_trace::table::operations::{OperationRole, OperationRow};
 
     /// A call of a protocol with this name, detail and status, which may be the server's error.
-    fn said<'a>(
+    fn operation<'a>(
         protocol: &'a str,
         [name, detail, status]: [&'a str; 3],
         failed: bool,
@@ -156,13 +157,13 @@ mod tests {
     }
 
     /// Attributes of a call, each as `key=value`.
-    fn attributes_in_words(said: &CallOperation<'_>, side: SpanSide) -> Vec<String> {
+    fn attributes_in_words(operation: &CallOperation<'_>, side: SpanSide) -> Vec<String> {
         let value = |value: Value| match value {
             Value::StringValue(text) => text,
             Value::IntValue(number) => number.to_string(),
             Value::DoubleValue(number) => number.to_string(),
         };
-        operation_attributes(said, side)
+        operation_attributes(operation, side)
             .into_iter()
             .map(|of| format!("{}={}", of.key, value(of.value.unwrap().value.unwrap())))
             .collect()
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn http_on_both_sides() {
-        let not_found = said("http2", ["GET /cart/{}", "", "404"], false);
+        let not_found = operation("http2", ["GET /cart/{}", "", "404"], false);
         let begin =
             ["network.protocol.name=http", "network.protocol.version=2", "http.request.method=GET"];
         let code = "http.response.status_code=404";
@@ -181,14 +182,14 @@ mod tests {
         assert_eq!(span_status(&not_found, SpanSide::Callee), None);
         let error = Some(Status { code: 2 });
         assert_eq!(span_status(&not_found, SpanSide::Caller), error);
-        let failed = said("http", ["GET /cart/{}", "", "500"], true);
+        let failed = operation("http", ["GET /cart/{}", "", "500"], true);
         assert_eq!(span_status(&failed, SpanSide::Callee), error);
     }
 
     #[test]
     fn other_systems() {
         let of = |protocol, texts, failed| {
-            attributes_in_words(&said(protocol, texts, failed), SpanSide::Callee)
+            attributes_in_words(&operation(protocol, texts, failed), SpanSide::Callee)
         };
         assert_eq!(
             of("grpc", ["shop.Cart/GetCart", "", "UNAVAILABLE"], true),

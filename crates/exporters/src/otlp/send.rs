@@ -11,11 +11,11 @@ use super::messages::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 use super::request_sink::RequestSink;
 use crate::error::{Error, SendError};
 use crate::tuning::{
-    FIRST_WAIT, MAX_ANSWER_BYTES, MAX_ANSWER_SHOWN, MAX_WAIT, REQUEST_TIMEOUT, TRIES,
+    FIRST_WAIT, MAX_ANSWER_BYTES, MAX_ANSWER_SHOWN, MAX_TRIES, MAX_WAIT, REQUEST_TIMEOUT,
 };
 
 /// The path of traces below the address of a collector.
-const TRACES: &str = "/v1/traces";
+const TRACES_PATH: &str = "/v1/traces";
 /// The number of attempts for a request, and the waits between them. Each wait is twice as long as
 /// the last.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ impl RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> RetryPolicy {
-        RetryPolicy { tries: TRIES, wait: FIRST_WAIT }
+        RetryPolicy { tries: MAX_TRIES, wait: FIRST_WAIT }
     }
 }
 
@@ -70,7 +70,7 @@ impl CollectorClient {
         {
             return Err(wrong());
         }
-        let path = if uri.path() == "/" && uri.query().is_none() { TRACES } else { "" };
+        let path = if uri.path() == "/" && uri.query().is_none() { TRACES_PATH } else { "" };
         let url = format!(
             "{}{path}",
             if path.is_empty() { address } else { address.trim_end_matches('/') }
@@ -78,10 +78,10 @@ impl CollectorClient {
         let header = |text: &String| {
             let (key, value) =
                 text.split_once('=').ok_or_else(|| SendError::Header(text.clone()))?;
-            let is_one = ureq::http::HeaderName::try_from(key.trim()).is_ok()
+            let is_valid = ureq::http::HeaderName::try_from(key.trim()).is_ok()
                 && ureq::http::HeaderValue::try_from(value.trim()).is_ok();
             let parts = (key.trim().to_owned(), value.trim().to_owned());
-            is_one.then_some(parts).ok_or_else(|| SendError::Header(text.clone()))
+            is_valid.then_some(parts).ok_or_else(|| SendError::Header(text.clone()))
         };
         let config = Agent::config_builder()
             .timeout_global(Some(REQUEST_TIMEOUT))
@@ -100,8 +100,9 @@ impl CollectorClient {
         })
     }
 
-    /// Sends a request once. `None` means that it was accepted; otherwise the result is the wait
-    /// that the collector requested and why the request may be retried. An error is permanent.
+    /// Sends a request once; this is attempt number `tries`. Returns `None` if the request was
+    /// accepted. Otherwise it may be retried, and the result is the wait that the collector
+    /// requested, if any, and the cause of the failure. An error is permanent.
     fn send_once(
         &mut self,
         body: &[u8],
@@ -129,7 +130,7 @@ impl CollectorClient {
         let status = answer.status().as_u16();
         let after =
             answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let said = answer
+        let text = answer
             .body_mut()
             .with_config()
             .limit(MAX_ANSWER_BYTES)
@@ -137,7 +138,7 @@ impl CollectorClient {
             .unwrap_or_default();
         match status {
             200..=299 => {
-                let partial = ExportTraceServiceResponse::decode(&said[..])
+                let partial = ExportTraceServiceResponse::decode(&text[..])
                     .ok()
                     .and_then(|r| r.partial_success);
                 if let Some(partial) = partial.filter(|partial| partial.rejected_spans > 0) {
@@ -152,7 +153,7 @@ impl CollectorClient {
             _ => Err(SendError::Refused {
                 url: self.url.clone(),
                 status,
-                said: answer_line(&said),
+                reason: answer_line(&text),
                 hint: status_hint(status),
             }),
         }
@@ -165,12 +166,12 @@ impl CollectorClient {
     ///
     /// # Errors
     /// When the collector rejected some spans.
-    pub(super) fn all_were_wanted(self, url: &str) -> Result<(), Error> {
+    pub(super) fn check_all_accepted(self, url: &str) -> Result<(), Error> {
         match self.rejected {
             (..=0, _) => Ok(()),
-            (spans, said) => {
-                let said = if said.is_empty() { said } else { format!(": {said}") };
-                Err(Error::Rejected { url: url.to_owned(), spans, said })
+            (spans, reason) => {
+                let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
+                Err(Error::Rejected { url: url.to_owned(), spans, reason })
             }
         }
     }
@@ -197,8 +198,8 @@ impl RequestSink for CollectorClient {
 
 /// The response of a collector on one line. It may be a page, or a protobuf that contains a
 /// readable text.
-fn answer_line(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(said);
+fn answer_line(answer: &[u8]) -> String {
+    let text = String::from_utf8_lossy(answer);
     let words: Vec<&str> = text.split(|c: char| c.is_control() || c.is_whitespace()).collect();
     let line: String = words
         .into_iter()

@@ -1,5 +1,5 @@
-//! Resources of steps, for the spans of the same calls, from the table of steps of a recording with
-//! resources.
+//! Resources of steps, such as processor time, as attributes of the spans of the same calls. They
+//! are read from the table of steps of a recording with resources.
 
 use message_trace::DataDir;
 use out_of_core::{MemoryPool, SpillableVec};
@@ -19,7 +19,7 @@ pub(super) struct SpentTimes(SpillableVec<StepSpending>);
 #[derive(Clone, Copy, Debug)]
 struct StepSpending {
     key: SpendingKey,
-    /// In nanoseconds, in the order of [`StepResource::ALL`].
+    /// Times in nanoseconds, in the order of [`StepResource::ALL`].
     times: [i64; StepResource::ALL.len()],
     disk_bytes: i64,
 }
@@ -79,7 +79,7 @@ impl StepSpending {
         Some(StepSpending { key, times, disk_bytes: step.disk_bytes.unwrap_or(0) })
     }
 
-    /// Times are in seconds, as in OpenTelemetry's conventions.
+    /// The resources as attributes. Times are in seconds, as in OpenTelemetry's conventions.
     fn to_attributes(&self) -> Vec<KeyValue> {
         let times = StepResource::ALL.into_iter().zip(self.times).map(|(resource, time)| {
             named_attribute(

@@ -65,8 +65,8 @@ impl<'a, R: RequestSink> OtlpWriter<'a, R> {
 
     fn build_span(&self, span: &ExportedSpan<'_>, parties: &[Party]) -> OtlpSpan {
         let pid = parties.get(span.party_index()).and_then(|party| party.pid);
-        let said = self.known.operations.operation_of_call(span.call);
-        let mut attributes = operations::operation_attributes(&said, span.side);
+        let operation = self.known.operations.operation_of_call(span.call);
+        let mut attributes = operations::operation_attributes(&operation, span.side);
         attributes.extend(attributes::span_attributes(span, parties));
         attributes
             .extend(self.known.spent.iter().flat_map(|spent| spent.attributes_of_span(span, pid)));
@@ -84,12 +84,12 @@ impl<'a, R: RequestSink> OtlpWriter<'a, R> {
             trace_id: place.trace.to_be_bytes().to_vec(),
             span_id: span.id.to_be_bytes().to_vec(),
             parent_span_id: parent.unwrap_or_default(),
-            name: call_name(span.call, parties, &said),
+            name: call_name(span.call, parties, &operation),
             kind: kind as i32,
             start_time_unix_nano: span.start.max(0) as u64,
             end_time_unix_nano: span.end.max(0) as u64,
             attributes,
-            status: operations::span_status(&said, span.side),
+            status: operations::span_status(&operation, span.side),
         }
     }
 }

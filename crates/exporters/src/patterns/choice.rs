@@ -7,10 +7,10 @@ use message_trace::DataDir;
 
 use crate::error::{Error, no_pattern};
 
-/// Returns the pattern with the number `wanted` or, if none is given, the first `limit` patterns.
+/// Returns the pattern with the number `pattern` or, if none is given, the first `limit` patterns.
 ///
 /// # Errors
-/// When no pattern has the number `wanted`, or the table cannot be read.
+/// When no pattern has the number `pattern`, or the table cannot be read.
 pub(crate) fn read_patterns(
     data: &DataDir,
     pattern: Option<i64>,
@@ -25,7 +25,7 @@ pub(crate) fn read_patterns(
     }
 }
 
-/// Returns the pattern with the number `wanted`.
+/// Returns the pattern with the number `wanted`, as a list of one.
 ///
 /// # Errors
 /// When no pattern has the number `wanted`, or the table cannot be read.

@@ -84,13 +84,15 @@ pub(super) struct TrackDescriptor {
     pub(super) sibling_merge_behavior: Option<i32>,
 }
 
-/// Values of `TrackEvent.Type`.
+/// A value of `TrackEvent.Type`: a slice begins.
 pub(super) const SLICE_BEGIN: i32 = 1;
+/// A value of `TrackEvent.Type`: the open slice of the track ends.
 pub(super) const SLICE_END: i32 = 2;
+/// A value of `TrackEvent.Type`: an event without a duration.
 pub(super) const SLICE_INSTANT: i32 = 3;
 /// A value of `TrackDescriptor.SiblingMergeBehavior`: tracks of the same name stay separate.
 pub(super) const NOT_MERGED: i32 = 2;
 /// A value of `TracePacket.SequenceFlags`: the packet needs no earlier one.
 pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// The id of the only sequence of packets.
-pub(super) const SEQUENCE: u32 = 1;
+pub(super) const SEQUENCE_ID: u32 = 1;

@@ -10,9 +10,10 @@ use super::messages::{
 use crate::error::Error;
 use crate::tuning::THREADS_IN_MEMORY_BYTES;
 
-/// Bits that tracks of nodes and lanes do not have.
-const THREAD: u64 = 1 << 63;
-const PROCESS: u64 = 1 << 62;
+/// Bit in the numbers of tracks of threads, which those of nodes and lanes do not have.
+const THREAD_BIT: u64 = 1 << 63;
+/// Bit in the numbers of tracks of processes, which those of nodes and lanes do not have.
+const PROCESS_BIT: u64 = 1 << 62;
 
 /// Passes `packet` the tracks of all threads that were recorded with resources in `data`, with
 /// their times in nanoseconds.
@@ -28,8 +29,8 @@ pub(super) fn write_threads(
     let mut processes: FxHashMap<(&str, i32), u64> = FxHashMap::default();
     let mut flow = 0;
     for (place, ThreadName { host, process, thread }) in threads.thread_names().enumerate() {
-        let track = THREAD | place as u64;
-        let next = PROCESS | processes.len() as u64;
+        let track = THREAD_BIT | place as u64;
+        let next = PROCESS_BIT | processes.len() as u64;
         let known = processes.insert((host, process), next);
         let above = known.unwrap_or(next);
         if known.is_some() {
@@ -67,7 +68,7 @@ pub(super) fn write_threads(
                 terminating_flow_ids: if begins { Vec::new() } else { vec![number] },
                 ..TrackEvent::default()
             };
-            let by = THREAD | wake.by as u64;
+            let by = THREAD_BIT | wake.by as u64;
             packet(Some(wake.signalled), Data::Event(moment(by, "signals", true)))?;
             packet(Some(wake.woken), Data::Event(moment(track, "woken", false)))?;
         }

@@ -9,6 +9,8 @@ use super::spans::{ExportedSpan, SpanSide};
 /// The lanes of all nodes, with the time at which each becomes free.
 #[derive(Debug, Default)]
 pub(crate) struct SpanLanes {
+    /// By node and side, the time at which each lane becomes free, in nanoseconds since the Unix
+    /// epoch.
     free: FxHashMap<(usize, SpanSide), Vec<i64>>,
 }
 

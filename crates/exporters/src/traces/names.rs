@@ -10,10 +10,10 @@ use super::operations::CallOperation;
 pub(crate) fn call_name(
     call: &TracedCall<'_>,
     parties: &[Party],
-    said: &CallOperation<'_>,
+    operation: &CallOperation<'_>,
 ) -> String {
-    if !said.name().is_empty() {
-        return said.name().to_owned();
+    if !operation.name().is_empty() {
+        return operation.name().to_owned();
     }
     let name = parties.get(call.callee).map_or("", |party| party.name.as_str());
     let Some(endpoint) = call.dst_endpoint.filter(|_| call.from_connecting) else {

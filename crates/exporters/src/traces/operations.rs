@@ -24,7 +24,9 @@ pub(crate) struct CallOperation<'a> {
 /// The span of a tracer that made a request: the id of its trace, and its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TracerContext {
+    /// Id of the trace.
     pub(crate) trace: u128,
+    /// Id of the span.
     pub(crate) span: u64,
 }
 
@@ -65,7 +67,7 @@ impl OperationLookup {
     pub(crate) fn context_of_message(&self, message: u64) -> Option<TracerContext> {
         self.0
             .operation_of_message(message)
-            .and_then(|said| tracer_context(said.trace_id, said.parent_id))
+            .and_then(|operation| tracer_context(operation.trace_id, operation.parent_id))
     }
 }
 
@@ -81,19 +83,19 @@ impl<'a> CallOperation<'a> {
 
     /// The protocol; empty if it is not known.
     pub(crate) fn protocol(&self) -> &'a str {
-        self.request.or(self.response).map_or("", |said| said.protocol)
+        self.request.or(self.response).map_or("", |operation| operation.protocol)
     }
 
     /// The result of the call, in the protocol's own word; empty if it is not known.
     pub(crate) fn status(&self) -> &'a str {
-        self.response.or(self.request).map_or("", |said| said.status)
+        self.response.or(self.request).map_or("", |operation| operation.status)
     }
 
     /// Whether the call failed, as the node on `side` sees it.
     pub(crate) fn is_error(&self, side: SpanSide) -> bool {
-        self.response.or(self.request).is_some_and(|said| match side {
-            SpanSide::Caller => said.is_error_to_caller(),
-            SpanSide::Callee => said.is_error,
+        self.response.or(self.request).is_some_and(|operation| match side {
+            SpanSide::Caller => operation.is_error_to_caller(),
+            SpanSide::Callee => operation.is_error,
         })
     }
 
@@ -123,10 +125,10 @@ mod tests {
         writer.finish().unwrap();
 
         let operations = OperationLookup::read_operations(&data).unwrap();
-        let said: Vec<(&str, &str, &str)> = calls
+        let found: Vec<(&str, &str, &str)> = calls
             .iter()
             .map(|call| operations.operation_of_call(call))
-            .map(|said| (said.protocol(), said.name(), said.status()))
+            .map(|operation| (operation.protocol(), operation.name(), operation.status()))
             .collect();
         let expected = [
             ("http", "GET /cart/{}", "404"),
@@ -135,7 +137,7 @@ mod tests {
             ("amqp", "basic.publish orders", ""),
             ("", "", ""),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(found, expected);
         let not_found = operations.operation_of_call(&calls[0]);
         assert!(not_found.is_error(SpanSide::Caller) && !not_found.is_error(SpanSide::Callee));
         assert!(operations.operation_of_call(&calls[1]).is_error(SpanSide::Callee));

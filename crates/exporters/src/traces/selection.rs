@@ -40,8 +40,8 @@ impl TraceExport<'_> {
         }
     }
 
-    /// Writes the spans of the chosen traces in a window. The result asks to stop once no later
-    /// window can have any.
+    /// Writes the spans of the chosen traces in a window. Returns `Break` once no later window can
+    /// have a call of a chosen trace.
     ///
     /// # Errors
     /// When the writer fails.
@@ -51,7 +51,7 @@ impl TraceExport<'_> {
     ) -> Result<ControlFlow<()>, Error> {
         let all = self.selection.roots.is_none() && self.selection.limit.is_none();
         let calls: Vec<TracedCall<'_>> =
-            window.calls().filter(|call| all || self.is_wanted(call)).collect();
+            window.calls().filter(|call| all || self.choose_call(call)).collect();
         if all {
             self.written.traces +=
                 calls.iter().filter(|call| call.root.call == call.number).count() as u64;
@@ -61,22 +61,25 @@ impl TraceExport<'_> {
         self.writer.write_spans(&spans, window.parties)?;
         // A trace that continues has a call in this window: only a call in the window can be the
         // parent of a later one.
-        let none_goes_on = calls.is_empty() && !window.is_empty();
+        let none_continues = calls.is_empty() && !window.is_empty();
         let full = self.selection.limit.is_some_and(|limit| self.written.traces >= limit);
-        Ok(if full && none_goes_on { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(if full && none_continues { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    fn is_wanted(&mut self, call: &TracedCall<'_>) -> bool {
+    /// Whether a call belongs to a chosen trace. Chooses the trace if the call is its root and the
+    /// selection includes it.
+    fn choose_call(&mut self, call: &TracedCall<'_>) -> bool {
         if call.root.call != call.number {
             return self.chosen.contains(&call.root.call);
         }
-        let wanted = self.selection.roots.as_ref().is_none_or(|roots| roots.contains(&call.number))
-            && self.selection.limit.is_none_or(|limit| self.written.traces < limit);
-        if wanted {
+        let is_chosen =
+            self.selection.roots.as_ref().is_none_or(|roots| roots.contains(&call.number))
+                && self.selection.limit.is_none_or(|limit| self.written.traces < limit);
+        if is_chosen {
             self.chosen.insert(call.number);
             self.written.traces += 1;
         }
-        wanted
+        is_chosen
     }
 
     /// Ends the output, and returns the number of traces and spans.

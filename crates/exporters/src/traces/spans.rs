@@ -115,8 +115,8 @@ fn at_callee(call: &TracedCall<'_>) -> Option<Range<i64>> {
     )
 }
 
-/// The range between two times; empty at one moment if only one time is known, and none if neither
-/// is.
+/// The range between two times; an empty range at the known time if only one is known, and `None`
+/// if neither is.
 fn time_range(start: Option<i64>, end: Option<i64>) -> Option<Range<i64>> {
     let start = start.or(end)?;
     Some(start..end.unwrap_or(start).max(start))

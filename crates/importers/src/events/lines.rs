@@ -1,5 +1,5 @@
 //! `import events`: JSON with one object per line, and CSV with a header. The first byte of a file
-//! determines its form.
+//! determines which of the two it is.
 
 mod column;
 mod csv;

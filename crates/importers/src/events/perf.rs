@@ -1,5 +1,5 @@
 //! `import perf`: the text output of `perf script`, and `perf.data` itself. The first bytes of a
-//! file determine its form.
+//! file determine which of the two it is.
 
 mod data;
 mod fields;

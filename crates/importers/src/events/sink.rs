@@ -8,11 +8,11 @@ use out_of_core::NameInterner;
 
 use crate::error::Error;
 use crate::summary::{FilePosition, ImportSummary};
-use crate::tuning::{EVENT_PIECE_BYTES, MAX_NAMES};
+use crate::tuning::{EVENT_BATCH_BYTES, MAX_NAMES};
 use crate::unfinished::{check_name, nothing_imported};
 
 /// Name of the table that reconcile writes.
-const OWN: &str = "sockcap";
+const OWN_TABLE: &str = "sockcap";
 
 /// Events on their way to a table.
 pub(super) struct EventSink {
@@ -21,7 +21,7 @@ pub(super) struct EventSink {
     /// Names of all events.
     pub(super) names: NameInterner,
     /// Batch to which events are added; [`EventSink::flush_if_full`] is called after each.
-    pub(super) piece: EventBatch,
+    pub(super) batch: EventBatch,
     made: u64,
 }
 
@@ -32,7 +32,7 @@ impl EventSink {
     /// When the table cannot be created.
     pub(super) fn create(data: &DataDir, name: &str) -> Result<EventSink, Error> {
         check_name(name)?;
-        if name == OWN {
+        if name == OWN_TABLE {
             let why = "this name is reserved for sockcap's own recording; choose another with \
                        --name";
             return Err(Error::malformed_at(Path::new(name), FilePosition::File, why));
@@ -49,14 +49,14 @@ impl EventSink {
         EventSink {
             writer: None,
             names: NameInterner::default(),
-            piece: EventBatch::default(),
+            batch: EventBatch::default(),
             made: 0,
         }
     }
 
     /// Number of events so far.
     pub(super) fn event_count(&self) -> u64 {
-        self.made + self.piece.len() as u64
+        self.made + self.batch.len() as u64
     }
 
     /// Passes the events of the batch to the table's writer if there are enough.
@@ -64,7 +64,7 @@ impl EventSink {
     /// # Errors
     /// When the events cannot be written, or `file` has too many different names.
     pub(super) fn flush_if_full(&mut self, file: &Path) -> Result<(), Error> {
-        if self.piece.bytes() < EVENT_PIECE_BYTES {
+        if self.batch.bytes() < EVENT_BATCH_BYTES {
             return Ok(());
         }
         if self.names.len() > MAX_NAMES {
@@ -79,10 +79,10 @@ impl EventSink {
 
     fn write_events(&mut self) -> Result<(), PathError> {
         if let Some((writer, _)) = &mut self.writer {
-            writer.push_batch(&self.piece, &self.names)?;
+            writer.push_batch(&self.batch, &self.names)?;
         }
-        self.made += self.piece.len() as u64;
-        self.piece.clear();
+        self.made += self.batch.len() as u64;
+        self.batch.clear();
         Ok(())
     }
 

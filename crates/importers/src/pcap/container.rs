@@ -66,6 +66,7 @@ pub(crate) struct CaptureFile<'a> {
     /// The latest frame, without its data.
     head: Option<FrameHeader>,
     damage: Vec<CaptureDamage>,
+    /// Number of further damages, by cause.
     more_damage: BTreeMap<&'static str, u64>,
     ended: bool,
 }
@@ -77,12 +78,14 @@ struct FrameHeader {
     interface: u32,
     direction: FrameDirection,
     original: u32,
+    /// Range of the frame's data in the record.
     begin: usize,
     end: usize,
 }
 
 enum CaptureFormat {
-    /// The pcap format.
+    /// The pcap format: `unit` is the unit of fractions of a second, in nanoseconds, and `head` the
+    /// size of a record's header, in bytes.
     Pcap { big_endian: bool, unit: i64, link: i32, head: usize },
     /// The pcapng format.
     PcapNg { big_endian: bool, interfaces: Vec<CaptureInterface> },
@@ -95,6 +98,7 @@ struct CaptureInterface {
     units: u64,
     /// Offset of times, in seconds.
     offset: i64,
+    /// Maximum captured size of a frame, in bytes.
     snap: u32,
 }
 
@@ -187,13 +191,12 @@ impl<'a> CaptureFile<'a> {
 
     /// Frame that `CaptureFile::advance` moved to.
     pub(crate) fn frame(&self) -> Option<CapturedFrame<'_>> {
-        let FrameHeader { time, link, interface, direction: way, original, begin, end } =
-            self.head?;
+        let FrameHeader { time, link, interface, direction, original, begin, end } = self.head?;
         let data = self.record.get(begin..end)?;
-        Some(CapturedFrame { time, link, interface, direction: way, original, data })
+        Some(CapturedFrame { time, link, interface, direction, original, data })
     }
 
-    /// Time of that frame.
+    /// Time of the latest frame; `i64::MAX` if there is none.
     pub(crate) fn time(&self) -> i64 {
         self.head.map_or(i64::MAX, |head| head.time)
     }
@@ -203,7 +206,7 @@ impl<'a> CaptureFile<'a> {
         std::mem::take(&mut self.damage)
     }
 
-    /// Takes the counts of further damage since the last call, by cause.
+    /// Takes the counts of damage without descriptions since the last call, by cause.
     pub(crate) fn take_more_damage(&mut self) -> BTreeMap<&'static str, u64> {
         std::mem::take(&mut self.more_damage)
     }
@@ -346,13 +349,13 @@ impl<'a> CaptureFile<'a> {
                 let time = interface
                     .ticks_to_time(ticks)
                     .ok_or(("impossible time", "a time out of range".to_owned()))?;
-                let way = direction_of_flags(&packet.options, big_endian);
+                let direction = direction_of_flags(&packet.options, big_endian);
                 let (begin, length) = (28, packet.packet_data().len());
                 self.head = Some(FrameHeader {
                     time,
                     link: interface.link,
                     interface: packet.if_id,
-                    direction: way,
+                    direction,
                     original: packet.origlen.max(length as u32),
                     begin,
                     end: (begin + length).min(record.len()),
@@ -371,6 +374,7 @@ impl<'a> CaptureFile<'a> {
     }
 }
 
+/// Cause and description of a block's damage.
 type BlockFault = (&'static str, String);
 
 /// Block type of a section header: the same in both byte orders.

@@ -45,7 +45,9 @@ struct RecentPacket {
     hash: u64,
     time: i64,
     interface: u32,
+    /// Whether the packet was outgoing.
     out: bool,
+    /// Whether the slot contains a packet.
     used: bool,
 }
 
@@ -87,7 +89,7 @@ pub(crate) fn head_signature(packet: &Packet) -> Option<u64> {
     let mut hasher = FxHasher::default();
     let body = packet.payload.get(..DATAGRAM_HEAD_BYTES)?;
     (18u8, packet.id, body).hash(&mut hasher);
-    Some(mixed(hasher.finish()))
+    Some(mix_hash(hasher.finish()))
 }
 
 /// Signature of the packet fields that stay constant along the way, so that copies have equal
@@ -112,10 +114,11 @@ pub(crate) fn packet_signature(packet: &Packet, checksum: u32) -> Option<u64> {
         }
         _ => return None,
     }
-    Some(mixed(hasher.finish()))
+    Some(mix_hash(hasher.finish()))
 }
 
-/// The hasher's lower bits are weak, and samples are chosen by them.
-fn mixed(hash: u64) -> u64 {
+/// Mixes the bits of a hash: the hasher's lower bits are weak, and samples are chosen by their
+/// hashes.
+fn mix_hash(hash: u64) -> u64 {
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

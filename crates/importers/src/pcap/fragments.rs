@@ -7,11 +7,12 @@ use std::net::IpAddr;
 use rustc_hash::FxHashMap;
 
 use super::headers::IpFragment;
-use crate::tuning::{MAX_HELD_PACKETS, MAX_PIECES};
+use crate::tuning::{MAX_FRAGMENTS, MAX_HELD_PACKETS};
 
 /// Maximum size of an IP packet, in bytes.
-const LONGEST: u32 = 65_535;
+const MAX_PACKET_BYTES: u32 = 65_535;
 
+/// Source, destination, protocol and identification of a fragmented packet.
 type FragmentKey = (IpAddr, IpAddr, u8, u32);
 
 /// Fragments of incomplete packets.
@@ -29,7 +30,8 @@ pub(crate) struct FragmentReassembler {
 struct PartialPacket {
     bytes: Vec<u8>,
     /// Ranges that are present: in order, disjoint.
-    there: Vec<(u32, u32)>,
+    ranges: Vec<(u32, u32)>,
+    /// Size of the whole packet; `None` until its last fragment is present.
     total: Option<u32>,
 }
 
@@ -39,7 +41,7 @@ impl FragmentReassembler {
         self.seen += 1;
         let end = fragment.offset.saturating_add(fragment.bytes);
         // A fragment that the sniffer truncated cannot be reassembled.
-        if end > LONGEST || (fragment.data.len() as u32) < fragment.bytes {
+        if end > MAX_PACKET_BYTES || (fragment.data.len() as u32) < fragment.bytes {
             return None;
         }
         let key = (fragment.source, fragment.destination, fragment.protocol, fragment.id);
@@ -52,11 +54,11 @@ impl FragmentReassembler {
         }
         let partial = self.partial_packets.entry(key).or_default();
         partial.add_fragment(fragment, end);
-        if !partial.is_whole() {
+        if !partial.is_complete() {
             return None;
         }
         let whole = self.partial_packets.remove(&key)?;
-        self.order.retain(|held| *held != key);
+        self.order.retain(|known| *known != key);
         Some(whole.bytes)
     }
 
@@ -71,7 +73,7 @@ impl PartialPacket {
         if !fragment.more {
             self.total = Some(end);
         }
-        if self.there.len() >= MAX_PIECES {
+        if self.ranges.len() >= MAX_FRAGMENTS {
             return;
         }
         if self.bytes.len() < end as usize {
@@ -80,9 +82,9 @@ impl PartialPacket {
         if let Some(place) = self.bytes.get_mut(fragment.offset as usize..end as usize) {
             place.copy_from_slice(fragment.data.get(..place.len()).unwrap_or_default());
         }
-        self.there.push((fragment.offset, end));
-        self.there.sort_unstable();
-        self.there.dedup_by(|next, last| {
+        self.ranges.push((fragment.offset, end));
+        self.ranges.sort_unstable();
+        self.ranges.dedup_by(|next, last| {
             let touch = next.0 <= last.1;
             if touch {
                 last.1 = last.1.max(next.1);
@@ -91,8 +93,8 @@ impl PartialPacket {
         });
     }
 
-    fn is_whole(&self) -> bool {
-        self.total.is_some_and(|total| self.there.first() == Some(&(0, total)))
+    fn is_complete(&self) -> bool {
+        self.total.is_some_and(|total| self.ranges.first() == Some(&(0, total)))
     }
 }
 

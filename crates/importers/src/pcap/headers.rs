@@ -19,6 +19,7 @@ pub(crate) type PacketEnd = (IpAddr, u16);
 /// A TCP segment or a datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
+    /// Time in nanoseconds since the Unix epoch by the sniffer's clock.
     pub(crate) time: i64,
     pub(crate) source: PacketEnd,
     pub(crate) destination: PacketEnd,
@@ -73,6 +74,7 @@ pub(crate) struct IpFragment<'a> {
     pub(crate) id: u32,
     /// Offset in the whole IP payload, in bytes.
     pub(crate) offset: u32,
+    /// Whether fragments with higher offsets follow.
     pub(crate) more: bool,
     /// Size of the fragment, in bytes.
     pub(crate) bytes: u32,
@@ -107,22 +109,24 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const ARPHRD_LOOPBACK: u16 = 772;
-const CUT: DecodedFrame = DecodedFrame::Other("truncated headers");
+const TRUNCATED: DecodedFrame = DecodedFrame::Other("truncated headers");
 
-/// Offset of the IP payload, and the facts from the headers before it.
+/// Payload of an IP packet, and fields of the headers before it.
 struct IpPayload<'a> {
     source: IpAddr,
     destination: IpAddr,
     ttl: u8,
     id: u16,
     protocol: u8,
+    /// Size of the payload on the wire, in bytes.
     bytes: u32,
+    /// Payload, as far as it was captured.
     data: &'a [u8],
 }
 
 /// Decodes `frame` up to the headers of TCP or UDP.
 pub(crate) fn decode_frame<'a>(frame: &CapturedFrame<'a>) -> DecodedFrame<'a> {
-    let LinkPayload { ip, direction: way, loopback } = match strip_link(frame) {
+    let LinkPayload { ip, direction, loopback } = match strip_link(frame) {
         Ok(link) => link,
         Err(other) => return other,
     };
@@ -130,10 +134,10 @@ pub(crate) fn decode_frame<'a>(frame: &CapturedFrame<'a>) -> DecodedFrame<'a> {
     let network = match ip.first().map(|first| first >> 4) {
         Some(4) => decode_ipv4(ip, wire),
         Some(6) => decode_ipv6(ip, wire),
-        None => Err(CUT),
+        None => Err(TRUNCATED),
         _ => Err(DecodedFrame::Other("not IP")),
     };
-    match network.and_then(|network| decode_transport(&network, frame, way, loopback)) {
+    match network.and_then(|network| decode_transport(&network, frame, direction, loopback)) {
         Ok(packet) => DecodedFrame::Packet(packet),
         Err(other) => other,
     }
@@ -174,25 +178,26 @@ fn strip_link<'a>(frame: &CapturedFrame<'a>) -> Result<LinkPayload<'a>, DecodedF
         link::ETHERNET => Ok(plain(skip_vlan_tags(data, 12)?)),
         link::RAW | link::IPV4 | link::IPV6 => Ok(plain(data)),
         raw if link::RAW_BSD.contains(&raw) => Ok(plain(data)),
-        link::NULL | link::LOOP => data.get(4..).map(plain).ok_or(CUT),
+        link::NULL | link::LOOP => data.get(4..).map(plain).ok_or(TRUNCATED),
         link::SLL => {
-            let way = cooked_direction(u16_at(data, 0), frame.direction);
+            let direction = cooked_direction(u16_at(data, 0), frame.direction);
             Ok(LinkPayload {
                 ip: skip_vlan_tags(data, 14)?,
-                direction: way,
+                direction,
                 loopback: u16_at(data, 2) == Some(ARPHRD_LOOPBACK),
             })
         }
         link::SLL2 => {
-            let way = cooked_direction(data.get(10).map(|kind| u16::from(*kind)), frame.direction);
+            let direction =
+                cooked_direction(data.get(10).map(|kind| u16::from(*kind)), frame.direction);
             let loopback = u16_at(data, 8) == Some(ARPHRD_LOOPBACK);
-            let ip = data.get(20..).ok_or(CUT)?;
+            let ip = data.get(20..).ok_or(TRUNCATED)?;
             let ip = match u16_at(data, 0) {
                 Some(IPV4 | IPV6) => ip,
                 Some(tag) if VLAN.contains(&tag) => skip_vlan_tags(ip, 2)?,
                 _ => return Err(DecodedFrame::Other("not IP")),
             };
-            Ok(LinkPayload { ip, direction: way, loopback })
+            Ok(LinkPayload { ip, direction, loopback })
         }
         _ => Err(DecodedFrame::Other(UNKNOWN_LINK)),
     }
@@ -208,12 +213,12 @@ fn cooked_direction(kind: Option<u16>, otherwise: FrameDirection) -> FrameDirect
     }
 }
 
-/// Skips the payload type at `at`, and the VLAN tags after it.
+/// Skips the payload type at offset `at` and any VLAN tags; returns the IP packet after them.
 fn skip_vlan_tags(data: &[u8], mut at: usize) -> Result<&[u8], DecodedFrame<'static>> {
     // A frame has at most two tags; a few more do no harm.
     for _ in 0..4 {
-        match u16_at(data, at).ok_or(CUT)? {
-            IPV4 | IPV6 => return data.get(at + 2..).ok_or(CUT),
+        match u16_at(data, at).ok_or(TRUNCATED)? {
+            IPV4 | IPV6 => return data.get(at + 2..).ok_or(TRUNCATED),
             tag if VLAN.contains(&tag) => at += 4,
             _ => return Err(DecodedFrame::Other("not IP")),
         }
@@ -221,8 +226,10 @@ fn skip_vlan_tags(data: &[u8], mut at: usize) -> Result<&[u8], DecodedFrame<'sta
     Err(DecodedFrame::Other("not IP"))
 }
 
+/// Decodes the header of an IPv4 packet with `wire` bytes on the wire. A fragment is returned as an
+/// error, as it has no TCP or UDP header to decode.
 fn decode_ipv4(ip: &[u8], wire: u32) -> Result<IpPayload<'_>, DecodedFrame<'_>> {
-    let header = Ipv4HeaderSlice::from_slice(ip).map_err(|_| CUT)?;
+    let header = Ipv4HeaderSlice::from_slice(ip).map_err(|_| TRUNCATED)?;
     let head = header.slice().len();
     // Packets that the network card is to segment may be longer than the field can hold.
     let total = match header.total_len() {
@@ -250,8 +257,9 @@ fn decode_ipv4(ip: &[u8], wire: u32) -> Result<IpPayload<'_>, DecodedFrame<'_>> 
     Ok(IpPayload { source, destination, ttl, id, protocol: header.protocol().0, bytes, data })
 }
 
+/// Decodes the headers of an IPv6 packet as [`decode_ipv4`] does.
 fn decode_ipv6(ip: &[u8], wire: u32) -> Result<IpPayload<'_>, DecodedFrame<'_>> {
-    let header = Ipv6HeaderSlice::from_slice(ip).map_err(|_| CUT)?;
+    let header = Ipv6HeaderSlice::from_slice(ip).map_err(|_| TRUNCATED)?;
     let head = header.slice().len();
     let payload = match header.payload_length() {
         0 => wire.saturating_sub(head as u32),
@@ -294,7 +302,7 @@ fn skip_extensions(mut next: u8, mut data: &[u8]) -> Result<ExtensionsEnd<'_>, D
     for _ in 0..16 {
         let length = match IpNumber(next) {
             IpNumber::IPV6_FRAGMENTATION_HEADER => {
-                let fragment = Ipv6FragmentHeaderSlice::from_slice(data).map_err(|_| CUT)?;
+                let fragment = Ipv6FragmentHeaderSlice::from_slice(data).map_err(|_| TRUNCATED)?;
                 let (protocol, rest) =
                     (fragment.next_header().0, data.get(8..).unwrap_or_default());
                 if fragment.is_fragmenting_payload() {
@@ -302,17 +310,19 @@ fn skip_extensions(mut next: u8, mut data: &[u8]) -> Result<ExtensionsEnd<'_>, D
                 }
                 8
             }
-            IpNumber::AUTHENTICATION_HEADER => (usize::from(*data.get(1).ok_or(CUT)?) + 2) * 4,
+            IpNumber::AUTHENTICATION_HEADER => {
+                (usize::from(*data.get(1).ok_or(TRUNCATED)?) + 2) * 4
+            }
             IpNumber::IPV6_HEADER_HOP_BY_HOP
             | IpNumber::IPV6_ROUTE_HEADER
             | IpNumber::IPV6_DESTINATION_OPTIONS
             | IpNumber::MOBILITY_HEADER
             | IpNumber::HIP
-            | IpNumber::SHIM6 => (usize::from(*data.get(1).ok_or(CUT)?) + 1) * 8,
+            | IpNumber::SHIM6 => (usize::from(*data.get(1).ok_or(TRUNCATED)?) + 1) * 8,
             _ => break,
         };
-        next = *data.first().ok_or(CUT)?;
-        data = data.get(length..).ok_or(CUT)?;
+        next = *data.first().ok_or(TRUNCATED)?;
+        data = data.get(length..).ok_or(TRUNCATED)?;
     }
     Ok(ExtensionsEnd { protocol: next, rest: data, fragment: None })
 }
@@ -320,7 +330,7 @@ fn skip_extensions(mut next: u8, mut data: &[u8]) -> Result<ExtensionsEnd<'_>, D
 fn decode_transport<'a>(
     network: &IpPayload<'a>,
     frame: &CapturedFrame,
-    way: FrameDirection,
+    direction: FrameDirection,
     loopback: bool,
 ) -> Result<Packet<'a>, DecodedFrame<'a>> {
     let &IpPayload { source, destination, ttl, id, protocol, bytes, data } = network;
@@ -333,7 +343,7 @@ fn decode_transport<'a>(
             ttl,
             id,
             interface: frame.interface,
-            direction: way,
+            direction,
             loopback,
             transport,
             bytes,
@@ -342,7 +352,7 @@ fn decode_transport<'a>(
     };
     match IpNumber(protocol) {
         IpNumber::TCP => {
-            let header: &[u8; 20] = data.first_chunk().ok_or(CUT)?;
+            let header: &[u8; 20] = data.first_chunk().ok_or(TRUNCATED)?;
             let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, ..] = *header;
             let head = usize::from(offset >> 4) * 4;
             if head < header.len() || head as u32 > bytes {
@@ -357,7 +367,7 @@ fn decode_transport<'a>(
             Ok(packet(ports, Transport::Tcp(tcp), head, bytes - head as u32))
         }
         IpNumber::UDP => {
-            let header = UdpHeaderSlice::from_slice(data).map_err(|_| CUT)?;
+            let header = UdpHeaderSlice::from_slice(data).map_err(|_| TRUNCATED)?;
             let head = header.slice().len();
             let bytes = match header.length() {
                 // A jumbogram, or a packet that the network card is to segment.

@@ -13,7 +13,7 @@ use super::flow::{PacketFlowKey, head_signature, is_group_address, packet_signat
 use super::headers::{Packet, PacketEnd, TcpHeader, Transport};
 use super::sniffer::{Sighting, Sniffer, SnifferCounts, read_without_copies};
 use crate::error::Error;
-use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_CALLS, MAX_FLOWS};
+use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_CLIENT_SERVICE_PAIRS, MAX_FLOWS};
 
 /// Index of a sniffer's captures.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(crate) struct SnifferIndex {
     /// Clients and the ends to which they connect, or send datagrams first.
     pub(crate) calls: FxHashSet<ClientCall>,
     /// Connections that are older than the capture.
-    pub(crate) joined: FxHashMap<PacketFlowKey, MidstreamConnection>,
+    pub(crate) midstream: FxHashMap<PacketFlowKey, MidstreamConnection>,
     pub(crate) samples: PacketSamples,
     pub(crate) counts: SnifferCounts,
 }
@@ -76,7 +76,9 @@ pub(crate) struct PacketSample {
 #[derive(Debug)]
 pub(crate) struct PacketSamples {
     pub(crate) all: Vec<PacketSample>,
+    /// Number of samples at which half of the signatures are excluded.
     limit: usize,
+    /// Largest signature that is accepted.
     below: u64,
 }
 
@@ -106,32 +108,34 @@ pub(crate) fn index(
     limit: usize,
     progress: &dyn Progress,
 ) -> Result<SnifferIndex, Error> {
-    let mut surveyor = SnifferIndexer::default();
-    surveyor.survey.samples.limit = limit;
+    let mut indexer = SnifferIndexer::default();
+    indexer.index.samples.limit = limit;
     let counts = read_without_copies(
         sniffer,
         progress,
         |_| (),
         |seen| {
-            surveyor.add_packet(seen);
+            indexer.add_packet(seen);
             Ok(())
         },
     )?;
-    Ok(surveyor.into_index(counts))
+    Ok(indexer.into_index(counts))
 }
 
 #[derive(Default)]
 struct SnifferIndexer {
-    survey: SnifferIndex,
+    index: SnifferIndex,
     flows: FxHashMap<PacketFlowKey, IndexedFlow>,
+    /// Number of packets that were left out, as there are too many addresses.
     uncounted: u64,
 }
 
 #[derive(Clone, Copy)]
 struct IndexedFlow {
     /// Whether the beginning of the connection was seen.
-    whole: bool,
-    joined: MidstreamConnection,
+    begin_seen: bool,
+    midstream: MidstreamConnection,
+    /// Time of the latest packet, in nanoseconds.
     last: i64,
 }
 
@@ -150,7 +154,7 @@ impl SnifferIndexer {
         let whole = packet_signature(packet, seen.checksum).map(|signature| (signature, false));
         let head = head_signature(packet).map(|signature| (signature, true));
         for (signature, head) in whole.into_iter().chain(head) {
-            self.survey.samples.add_sample(PacketSample {
+            self.index.samples.add_sample(PacketSample {
                 signature,
                 time: packet.time,
                 source: packet.source,
@@ -162,14 +166,15 @@ impl SnifferIndexer {
         }
     }
 
+    /// Counts the traffic of both addresses; returns `false` if there are too many addresses.
     fn add_addresses(&mut self, packet: &Packet) -> bool {
-        let survey = &mut self.survey;
+        let index = &mut self.index;
         let (source, destination) = (packet.source.0, packet.destination.0);
         let family = usize::from(source.is_ipv6());
         // Loopback and broadcast traffic does not show which host the sniffer is on.
         let bytes = u64::from(packet.bytes.max(1));
         if !source.is_loopback() && !is_group_address(destination) {
-            survey.bytes[family] += bytes;
+            index.bytes[family] += bytes;
         }
         let (own, other) = match packet.direction {
             // Packets that a host sends to itself are incoming as well.
@@ -182,10 +187,10 @@ impl SnifferIndexer {
             if is_group_address(address) || (side == 1 && source == destination) {
                 continue;
             }
-            if survey.addresses.len() >= MAX_ADDRESSES && !survey.addresses.contains_key(&address) {
+            if index.addresses.len() >= MAX_ADDRESSES && !index.addresses.contains_key(&address) {
                 return false;
             }
-            let seen = survey.addresses.entry(address).or_default();
+            let seen = index.addresses.entry(address).or_default();
             seen.bytes += bytes;
             seen.own += u64::from(own[side] || packet.loopback);
             seen.other += u64::from(other[side]);
@@ -202,22 +207,22 @@ impl SnifferIndexer {
             self.add_server(server, false, client);
         }
         let flow = self.flow_mut(key, packet.time);
-        flow.whole |= tcp.has_flag(TcpHeader::SYN);
-        if flow.whole {
+        flow.begin_seen |= tcp.has_flag(TcpHeader::SYN);
+        if flow.begin_seen {
             return;
         }
         if packet.bytes > 0 {
-            flow.joined.first[sender].get_or_insert(tcp.sequence);
-            flow.joined.speaker.get_or_insert(sender);
+            flow.midstream.first[sender].get_or_insert(tcp.sequence);
+            flow.midstream.speaker.get_or_insert(sender);
         }
         if tcp.has_flag(TcpHeader::ACK) {
-            flow.joined.first[1 - sender].get_or_insert(tcp.acknowledged);
+            flow.midstream.first[1 - sender].get_or_insert(tcp.acknowledged);
         }
     }
 
     fn add_datagram(&mut self, packet: &Packet, key: PacketFlowKey) {
         let known = self.flows.contains_key(&key);
-        self.flow_mut(key, packet.time).whole = true;
+        self.flow_mut(key, packet.time).begin_seen = true;
         if known || is_group_address(packet.destination.0) {
             return;
         }
@@ -231,8 +236,8 @@ impl SnifferIndexer {
     }
 
     fn add_server(&mut self, server: PacketEnd, udp: bool, client: IpAddr) {
-        if self.survey.calls.len() < MAX_CALLS {
-            self.survey.calls.insert(ClientCall { client, server, udp });
+        if self.index.calls.len() < MAX_CLIENT_SERVICE_PAIRS {
+            self.index.calls.insert(ClientCall { client, server, udp });
         }
     }
 
@@ -241,8 +246,8 @@ impl SnifferIndexer {
             self.make_room(time);
         }
         let flow = self.flows.entry(key).or_insert(IndexedFlow {
-            whole: false,
-            joined: MidstreamConnection::default(),
+            begin_seen: false,
+            midstream: MidstreamConnection::default(),
             last: time,
         });
         flow.last = flow.last.max(time);
@@ -255,7 +260,7 @@ impl SnifferIndexer {
         let mut idle = IDLE_KEPT_NS;
         while self.flows.len() >= MAX_FLOWS / 4 * 3 {
             self.flows.retain(|_, flow| {
-                (!flow.whole && idle > 0) || now.saturating_sub(flow.last) < idle
+                (!flow.begin_seen && idle > 0) || now.saturating_sub(flow.last) < idle
             });
             if idle == 0 {
                 break;
@@ -266,14 +271,14 @@ impl SnifferIndexer {
 
     fn into_index(mut self, mut counts: SnifferCounts) -> SnifferIndex {
         let middle = |(key, flow): (&PacketFlowKey, &IndexedFlow)| {
-            let joined = !key.udp && !flow.whole && flow.joined.first != [None; 2];
-            joined.then_some((*key, flow.joined))
+            let midstream = !key.udp && !flow.begin_seen && flow.midstream.first != [None; 2];
+            midstream.then_some((*key, flow.midstream))
         };
-        self.survey.joined = self.flows.iter().filter_map(middle).collect();
+        self.index.midstream = self.flows.iter().filter_map(middle).collect();
         if self.uncounted > 0 {
             counts.skipped.causes.insert("more addresses than can be followed", self.uncounted);
         }
-        self.survey.counts = counts;
-        self.survey
+        self.index.counts = counts;
+        self.index
     }
 }

@@ -1,7 +1,7 @@
 //! Logs of the hosts with packets that are timed by one sniffer's clock: the records that their
 //! programs would have written, as far as packets show.
 //!
-//! A log is written piece by piece, under another name, and gets its own name at the end: a failing
+//! A log is written chunk by chunk, under another name, and gets its own name at the end: a failing
 //! import leaves no partial log, and the size of a capture does not matter.
 
 use std::fs::File;
@@ -35,6 +35,7 @@ pub(crate) struct SnifferLogs {
     hosts: Option<DataPath>,
     sniffer: String,
     logs: Vec<NodeLog>,
+    /// Index of the log of each host and service; a host without separate services has one log.
     by_node: FxHashMap<(u32, Option<u16>), u32>,
     /// Ports with a listening socket in a log.
     listening: FxHashSet<(u32, u16)>,
@@ -47,7 +48,9 @@ struct NodeLog {
     path: DataPath,
     /// Path while it is being written.
     unfinished: DataPath,
+    /// Number of flows so far.
     flows: u32,
+    /// Whether the file was created.
     begun: bool,
 }
 
@@ -144,7 +147,7 @@ impl SnifferLogs {
         self.write_record(to, |writer, flow| {
             writer.transfer(ticks_of_time(time), flow, direction, bytes);
         });
-        self.make_room(to)
+        self.spill_if_full(to)
     }
 
     /// Writes a transfer of a datagram.
@@ -169,7 +172,7 @@ impl SnifferLogs {
                 peer: &peer,
             });
         });
-        self.make_room(to)
+        self.spill_if_full(to)
     }
 
     /// Records that the socket was closed.
@@ -242,7 +245,7 @@ impl SnifferLogs {
         }
     }
 
-    fn make_room(&mut self, of: FlowRef) -> Result<(), Error> {
+    fn spill_if_full(&mut self, of: FlowRef) -> Result<(), Error> {
         match self.logs.get_mut(of.log as usize) {
             Some(log) if log.writer.full_chunks() >= MAX_HELD_CHUNKS && self.hosts.is_some() => {
                 log.write_with(|writer, file| writer.spill_full_chunks(file))

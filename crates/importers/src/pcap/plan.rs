@@ -28,7 +28,8 @@ pub(crate) struct CapturePlan {
     /// Host that each sniffer is on, which has its loopback addresses.
     own: Vec<u32>,
     pub(crate) translations: AddressTranslations,
-    /// Sequence numbers at which connections begin for both ends, if a sniffer joined them late.
+    /// For connections that are older than the captures: the sequence number of each end from which
+    /// its bytes are counted.
     pub(crate) starts: FxHashMap<PacketFlowKey, [Option<u32>; 2]>,
     /// Number of addresses without a host, because there are too many.
     pub(crate) left_out: u64,
@@ -75,11 +76,11 @@ impl CapturePlan {
 pub(crate) fn plan_hosts(
     sniffers: &[Sniffer],
     indexes: &[SnifferIndex],
-    found: CopyEvidence,
+    evidence: CopyEvidence,
     named: &[(String, IpAddr)],
 ) -> CapturePlan {
-    let chooser = SnifferChooser::new(indexes, &found.delays);
-    let mut plan = CapturePlan { translations: found.translations, ..CapturePlan::default() };
+    let chooser = SnifferChooser::new(indexes, &evidence.delays);
+    let mut plan = CapturePlan { translations: evidence.translations, ..CapturePlan::default() };
     let host = |name: &str, sniffer, near| PlannedHost {
         name: name.to_owned(),
         sniffer,
@@ -92,7 +93,7 @@ pub(crate) fn plan_hosts(
         plan.own.push(number);
         plan.hosts.push(host(&sniffer.name, number, true));
     }
-    let mut addresses: Vec<(u64, IpAddr)> = chooser.packets_by_address();
+    let mut addresses: Vec<(u64, IpAddr)> = chooser.bytes_by_address();
     addresses.sort_by_key(|(bytes, address)| (std::cmp::Reverse(*bytes), *address));
     let names: FxHashMap<IpAddr, &str> =
         named.iter().map(|(name, ip)| (*ip, name.as_str())).collect();
@@ -137,6 +138,7 @@ struct SnifferChoice {
     sniffer: u32,
     /// Whether the sniffer's frames show that the address is its own.
     certain: bool,
+    /// Whether the sniffer is on the host itself.
     near: bool,
 }
 
@@ -161,7 +163,7 @@ fn own_addresses(
                 .iter()
                 .filter(|(address, choice)| mine(choice) && address.is_ipv6() == v6)
                 .filter(|(address, _)| !aliases.contains(address))
-                .filter(|(address, _)| chooser.packet_share(*address, sniffer) >= AS_MUCH_SHARE)
+                .filter(|(address, _)| chooser.byte_share(*address, sniffer) >= AS_MUCH_SHARE)
                 .map(|(address, _)| *address);
             if let (Some(only), None) = (everywhere.next(), everywhere.next()) {
                 own.insert(only);
@@ -184,8 +186,8 @@ impl SnifferChooser<'_> {
         SnifferChooser { indexes, nearer: vote_for_nearer(delays) }
     }
 
-    /// All addresses, with their bytes.
-    fn packets_by_address(&self) -> Vec<(u64, IpAddr)> {
+    /// Number of bytes of each address.
+    fn bytes_by_address(&self) -> Vec<(u64, IpAddr)> {
         let mut all: FxHashMap<IpAddr, u64> = FxHashMap::default();
         for index in self.indexes {
             for (address, seen) in &index.addresses {
@@ -212,7 +214,7 @@ impl SnifferChooser<'_> {
     }
 
     /// Share of the sniffer's bytes, in the address's family, that belong to the address.
-    fn packet_share(&self, address: IpAddr, sniffer: u32) -> f64 {
+    fn byte_share(&self, address: IpAddr, sniffer: u32) -> f64 {
         let index = self.indexes.get(sniffer as usize);
         let all = index.map_or(0, |index| index.bytes[usize::from(address.is_ipv6())]);
         self.packets_at(address, sniffer).bytes as f64 / all.max(1) as f64
@@ -235,7 +237,7 @@ impl SnifferChooser<'_> {
         for (sniffer, _) in all.iter().skip(1) {
             let votes = self.nearer.get(&(address, best, *sniffer)).copied().unwrap_or(0);
             let better = match votes {
-                0 => self.packet_share(address, *sniffer) > self.packet_share(address, best),
+                0 => self.byte_share(address, *sniffer) > self.byte_share(address, best),
                 votes => votes < 0,
             };
             if better {
@@ -244,7 +246,7 @@ impl SnifferChooser<'_> {
         }
         // All packets of the sniffer are the node's, so it is at the node, or would see others as
         // well.
-        near |= self.packet_share(address, best) >= AS_MUCH_SHARE && self.indexes.len() > 1;
+        near |= self.byte_share(address, best) >= AS_MUCH_SHARE && self.indexes.len() > 1;
         Some(SnifferChoice { sniffer: best, certain, near })
     }
 }
@@ -272,12 +274,12 @@ fn vote_for_nearer(delays: &[SnifferDelay]) -> FxHashMap<(IpAddr, u32, u32), i64
     for (pair, mut seen) in by_pair {
         seen.sort_unstable();
         let hops: i64 = seen.iter().map(|(.., hops)| hops).sum();
-        let turns = seen.windows(2).filter_map(|two| match two {
+        let votes = seen.windows(2).filter_map(|two| match two {
             [(_, first, true, _), (_, second, false, _)] => Some(first.saturating_sub(*second)),
             [(_, first, false, _), (_, second, true, _)] => Some(second.saturating_sub(*first)),
             _ => None,
         });
-        let times: i64 = turns.map(i64::signum).sum();
+        let times: i64 = votes.map(i64::signum).sum();
         nearer.insert(pair, if hops != 0 { hops } else { times });
     }
     nearer
@@ -337,9 +339,9 @@ fn find_services(plan: &mut CapturePlan, indexes: &[SnifferIndex]) {
 fn find_starts(plan: &mut CapturePlan, indexes: &[SnifferIndex]) {
     let mut starts: FxHashMap<PacketFlowKey, [Option<u32>; 2]> = FxHashMap::default();
     for (sniffer, index) in (0..).zip(indexes) {
-        for (key, MidstreamConnection { first, .. }) in &index.joined {
+        for (key, MidstreamConnection { first, .. }) in &index.midstream {
             let [one, other] = key.ends;
-            let names = plan.translations.own_ends(&(one, other, key.udp)).unwrap_or((one, other));
+            let names = plan.translations.own_names(&(one, other, key.udp)).unwrap_or((one, other));
             let swapped = names.0 > names.1;
             let (ends, first) = match swapped {
                 true => ([names.1, names.0], [first[1], first[0]]),

@@ -12,16 +12,17 @@ use super::plan::CapturePlan;
 use super::sniffer::{Sighting, Sniffer, read_without_copies};
 use super::tcp::{DataSegment, HalfStream, StreamEvent, StreamOddities};
 use crate::error::Error;
-use crate::tuning::{CLOSED_KEPT_NS, MAX_FOLLOWED, RESTING_KEPT_NS, SWEEP_NS};
+use crate::tuning::{CLOSED_KEPT_NS, IDLE_CONNECTION_KEPT_NS, MAX_FOLLOWED, SWEEP_NS};
 
 /// Result of a sniffer's second pass.
 #[derive(Debug, Default)]
 pub(crate) struct ReplayResult {
     pub(crate) logs: Vec<DataPath>,
     pub(crate) records: u64,
+    /// Bytes of streams that are odd, by kind.
     pub(crate) odd: StreamOddities,
     /// Number of midstream connections.
-    pub(crate) joined: u64,
+    pub(crate) midstream: u64,
     /// Number of connections that were given up because too many were open.
     pub(crate) given_up: u64,
     /// Number of connections without data, which are in no log.
@@ -31,7 +32,8 @@ pub(crate) struct ReplayResult {
     pub(crate) homeless: u64,
 }
 
-/// Writes the logs of the hosts that `plan` times by `sniffer`, the sniffer number `number`.
+/// Writes the logs of the hosts that get their times from the clock of `sniffer` according to
+/// `plan`. `number` is the number of the sniffer.
 pub(crate) fn replay_sniffer(
     sniffer: &Sniffer,
     number: u32,
@@ -40,9 +42,11 @@ pub(crate) fn replay_sniffer(
     progress: &dyn Progress,
 ) -> Result<ReplayResult, Error> {
     let mut replay = SnifferReplay::new(number, plan, SnifferLogs::new(data, &sniffer.name));
+    // A connection through an address translation is one connection: between the own names of its
+    // ends.
     let canonical = |packet: &mut Packet| {
         let names = (packet.source, packet.destination, packet.transport == Transport::Udp);
-        if let Some((source, destination)) = plan.translations.own_ends(&names) {
+        if let Some((source, destination)) = plan.translations.own_names(&names) {
             (packet.source, packet.destination) = (source, destination);
         }
     };
@@ -56,9 +60,11 @@ struct SnifferReplay<'a> {
     logs: SnifferLogs,
     connections: FxHashMap<PacketFlowKey, TcpConnection>,
     sockets: FxHashMap<PacketEnd, UdpSocketState>,
-    /// Keys of connections that have begun once: the plan's starts apply to the first one only.
+    /// Keys of connections that were seen before: the plan's `starts` apply only to the first
+    /// connection of a key.
     started: FxHashMap<PacketFlowKey, ()>,
     events: Vec<StreamEvent>,
+    /// Time of the latest search for idle connections, in nanoseconds.
     swept: i64,
     result: ReplayResult,
 }
@@ -76,6 +82,7 @@ struct TcpConnection {
     flows: [Option<FlowRef>; 2],
     /// Whether packets of each end were seen.
     seen: [bool; 2],
+    /// End that connected, as an index of the key's ends; `None` if it is not known.
     connector: Option<usize>,
     first: i64,
     last: i64,
@@ -176,7 +183,7 @@ impl<'a> SnifferReplay<'a> {
                     half.begin_at(start);
                 }
             }
-            self.result.joined += u64::from(!tcp.has_flag(TcpHeader::SYN));
+            self.result.midstream += u64::from(!tcp.has_flag(TcpHeader::SYN));
             connection
         });
         connection.last = connection.last.max(time);
@@ -221,7 +228,7 @@ impl<'a> SnifferReplay<'a> {
                 &mut self.events,
             )?;
         }
-        // The payload of a reset is a message for people.
+        // The payload of a reset explains it in words, and is not part of the stream.
         if packet.bytes > 0 && !tcp.has_flag(TcpHeader::RST) {
             let sequence = tcp.sequence.wrapping_add(u32::from(tcp.has_flag(TcpHeader::SYN)));
             let (bytes, push, near) =
@@ -292,7 +299,7 @@ impl<'a> SnifferReplay<'a> {
         Ok(())
     }
 
-    /// Ends connections that are over, and idle sockets; sooner if there are many.
+    /// Closes connections that have ended or are idle, and idle sockets; sooner if there are many.
     fn close_idle(&mut self, now: i64) -> Result<(), Error> {
         let mut full = self.connections.len().max(self.sockets.len()) >= MAX_FOLLOWED;
         if !full
@@ -302,7 +309,7 @@ impl<'a> SnifferReplay<'a> {
             return Ok(());
         }
         self.swept = now;
-        let (mut linger, mut idle) = (CLOSED_KEPT_NS, RESTING_KEPT_NS);
+        let (mut linger, mut idle) = (CLOSED_KEPT_NS, IDLE_CONNECTION_KEPT_NS);
         loop {
             let over = |connection: &TcpConnection| {
                 let rest = now.saturating_sub(connection.last);
@@ -310,7 +317,7 @@ impl<'a> SnifferReplay<'a> {
             };
             let keys = self.connections.iter().filter(|(_, connection)| over(connection));
             let mut keys: Vec<PacketFlowKey> = keys.map(|(key, _)| *key).collect();
-            // In an order of the connections' own, so that equal captures give equal logs.
+            // Sorted, so that equal captures give equal logs.
             keys.sort_unstable();
             for key in keys {
                 self.result.given_up += u64::from(full && !self.connections[&key].is_closed());

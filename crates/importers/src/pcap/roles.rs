@@ -1,5 +1,5 @@
-//! Service end of a connection that is older than the capture: no packet shows which side
-//! connected.
+//! Service end of a midstream connection, which is older than the capture: no packet shows which
+//! side connected.
 //!
 //! The evidence, in descending order of weight: connections to the port were seen being
 //! established; the number of peers of the port, as a service has one port for many clients and
@@ -14,9 +14,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::headers::PacketEnd;
 use super::index_pass::SnifferIndex;
-use crate::tuning::{PORT_CLASS_WEIGHT, SHARED_BY_MANY, SPEAKS_FIRST_WEIGHT};
+use crate::tuning::{MIN_PEERS_OF_FIXED_PORT, PORT_CLASS_WEIGHT, SPEAKS_FIRST_WEIGHT};
 
-/// A port of a host, or of an address without a host.
+/// A port of a host, or of an address that belongs to no host of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct PortPlace {
     host: Option<u32>,
@@ -57,27 +57,27 @@ pub(crate) fn infer_services(
         None => PortPlace { host: None, address: Some(address), port },
     };
     let mut known: FxHashSet<PortPlace> = FxHashSet::default();
-    let mut standings: FxHashMap<PortPlace, PortEvidence> = FxHashMap::default();
+    let mut evidence: FxHashMap<PortPlace, PortEvidence> = FxHashMap::default();
     let mut pairs: FxHashSet<[PortPlace; 2]> = FxHashSet::default();
-    let mut joined = Vec::new();
-    for (sniffer, survey) in (0..).zip(indexes) {
-        let tcp = survey.calls.iter().filter(|call| !call.udp);
+    let mut midstream = Vec::new();
+    for (sniffer, index) in (0..).zip(indexes) {
+        let tcp = index.calls.iter().filter(|call| !call.udp);
         known.extend(tcp.map(|call| place(call.server, sniffer)));
-        for (key, of) in &survey.joined {
+        for (key, of) in &index.midstream {
             let Some(speaker) = of.speaker.filter(|_| key.ends[0] != key.ends[1]) else { continue };
             let places = key.ends.map(|end| place(end, sniffer));
-            joined.push((sniffer, key.ends, places));
+            midstream.push((sniffer, key.ends, places));
             let is_new = pairs.insert(places);
             for (end, place) in places.into_iter().enumerate() {
-                let standing = standings.entry(place).or_default();
-                standing.peers += u32::from(is_new);
-                standing.connections += 1;
-                standing.asked += if end == speaker { -1 } else { 1 };
+                let port_evidence = evidence.entry(place).or_default();
+                port_evidence.peers += u32::from(is_new);
+                port_evidence.connections += 1;
+                port_evidence.asked += if end == speaker { -1 } else { 1 };
             }
         }
     }
     let decide = |(sniffer, ends, places): (u32, [PacketEnd; 2], [PortPlace; 2])| {
-        let of = places.map(|place| standings.get(&place).copied().unwrap_or_default());
+        let of = places.map(|place| evidence.get(&place).copied().unwrap_or_default());
         let is_known = places.map(|place| known.contains(&place));
         let first = match is_known {
             [true, false] => true,
@@ -86,11 +86,11 @@ pub(crate) fn infer_services(
         };
         let [service, client] = if first { ends } else { [ends[1], ends[0]] };
         let fixed = |port: u16| port_class(port) > 0.0;
-        let many = of.iter().all(|standing| standing.peers >= SHARED_BY_MANY);
+        let many = of.iter().all(|port_evidence| port_evidence.peers >= MIN_PEERS_OF_FIXED_PORT);
         let both_fixed = many || (fixed(service.1) && fixed(client.1));
         InferredService { sniffer, service, client, both_fixed }
     };
-    joined.into_iter().map(decide).collect()
+    midstream.into_iter().map(decide).collect()
 }
 
 /// Whether the first of two ends is more likely the service.

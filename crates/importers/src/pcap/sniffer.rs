@@ -17,7 +17,7 @@ use super::link_types::unsupported_link_name;
 use crate::error::Error;
 use crate::import_input::ImportInput;
 use crate::summary::{FilePlace, FilePosition, SkipCounts, SkippedItem};
-use crate::tuning::LINKS_NAMED;
+use crate::tuning::MAX_NAMED_LINK_TYPES;
 
 /// Files of one sniffer, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Sniffer {
     /// The capture files. Their packets are merged by time.
     pub files: Vec<PathBuf>,
     /// Bytes in place of the files.
-    pub(crate) held: Option<Vec<u8>>,
+    pub(crate) bytes: Option<Vec<u8>>,
 }
 
 /// Counts of what was read, and of what could not be used.
@@ -82,7 +82,8 @@ pub(crate) fn read_sniffer(
     Ok(counts)
 }
 
-/// Does the same as [`read_sniffer`], without recently seen packets: copies on another interface.
+/// Does the same as [`read_sniffer`], without copies of recent packets, such as those on another
+/// interface. `canonical` replaces translated addresses of a packet first.
 pub(crate) fn read_without_copies(
     sniffer: &Sniffer,
     progress: &dyn Progress,
@@ -140,7 +141,7 @@ fn decode_and_emit(
             each(&Sighting { packet: &packet, checksum })
         }
         DecodedFrame::Other(UNKNOWN_LINK)
-            if counts.links.len() < LINKS_NAMED && counts.links.insert(frame.link) =>
+            if counts.links.len() < MAX_NAMED_LINK_TYPES && counts.links.insert(frame.link) =>
         {
             let skip = || SkippedItem {
                 place: FilePlace::new(path, FilePosition::File),
@@ -164,7 +165,7 @@ struct OpenCapture<'a> {
 }
 
 impl OpenCapture<'_> {
-    /// Advances to the next frame, and counts damage on the way.
+    /// Advances to the next frame, and counts damage on the way; returns `false` at the end.
     fn advance_frame(&mut self, counts: &mut SnifferCounts) -> bool {
         let more = self.container.advance();
         for damage in self.container.take_damage() {
@@ -185,8 +186,8 @@ fn open_captures<'a>(
 ) -> Result<Vec<OpenCapture<'a>>, Error> {
     let mut open = Vec::new();
     for (path, number) in sniffer.files.iter().zip(0..) {
-        let input: Box<dyn Read + 'a> = match &sniffer.held {
-            Some(held) => Box::new(held.as_slice()),
+        let input: Box<dyn Read + 'a> = match &sniffer.bytes {
+            Some(bytes) => Box::new(bytes.as_slice()),
             None => ImportInput::open(path, progress)?.bytes,
         };
         let container = match CaptureFile::open(input) {

@@ -13,7 +13,7 @@ use super::sniffer::{Sniffer, SnifferCounts};
 use super::tcp::StreamOddities;
 use crate::error::Error;
 use crate::summary::SkippedItem;
-use crate::tuning::MAX_CAPTURED_BYTES;
+use crate::tuning::MAX_SNIFFER_REPORT_BYTES;
 
 /// Report of a sniffer, `hosts/SNIFFER/packets-SNIFFER.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ impl SnifferReport {
             ("bytes never acknowledged", unacknowledged),
             ("bytes with impossible sequence numbers", impossible),
             ("datagrams not captured as a whole", counts.truncated),
-            ("connections joined after their beginning", replayed.joined),
+            ("connections joined after their beginning", replayed.midstream),
             ("connections given up, as too many were open at once", replayed.given_up),
             ("connections without data", replayed.empty),
             ("broadcast packets, or packets between addresses without a host", replayed.homeless),
@@ -99,7 +99,7 @@ impl SnifferReport {
             let file = host.path.join(format!("packets-{name}.json"));
             if file.is_file() {
                 // Other files may be there: files of another format are skipped.
-                let text = file.read_text_at_most(MAX_CAPTURED_BYTES).unwrap_or_default();
+                let text = file.read_text_at_most(MAX_SNIFFER_REPORT_BYTES).unwrap_or_default();
                 all.extend(serde_json::from_str::<SnifferReport>(&text));
             }
         }

@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 
 use crate::tuning::{MAX_AHEAD, MAX_ARRIVALS, MESSAGE_PAUSE_NS, PATIENCE_NS, PATIENCE_PACKETS};
 
-/// Windows are not larger, so a byte further ahead belongs to another connection, or to none.
-const FARTHEST: i64 = 1 << 30;
+/// Maximum distance of a segment from the next expected byte, in bytes. Windows are not larger, so
+/// bytes further ahead belong to another connection, or to none.
+const MAX_SEQUENCE_DISTANCE: i64 = 1 << 30;
 
 /// Event of the stream. Times are nanoseconds by the sniffer's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub(crate) struct HalfStream {
     ahead: Vec<SegmentRange>,
     /// Offset before which the receiver has all bytes.
     acknowledged: u64,
-    /// Acknowledged bytes that have not been seen, and since when.
+    /// Since when acknowledged bytes have been missing; `None` if none are.
     gap: Option<StreamGap>,
     /// Offset in bytes where the stream ends.
     end: Option<u64>,
@@ -62,13 +63,16 @@ pub(crate) struct HalfStream {
 struct SegmentRange {
     start: u64,
     end: u64,
+    /// Time when the range was seen.
     time: i64,
+    /// Whether the sender pushed the last byte: it ends a message.
     push: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct StreamGap {
     since: i64,
+    /// Number of packets of the connection since then.
     packets: u32,
 }
 
@@ -172,7 +176,8 @@ impl HalfStream {
         self.release_acknowledged(out);
     }
 
-    /// Advances the time with any packet of the connection.
+    /// Notes a packet of the connection at `time`: if acknowledged bytes have been missing for too
+    /// long, it stops waiting for them.
     pub(crate) fn advance_time(&mut self, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
         let Some(gap) = &mut self.gap else { return };
         gap.packets += 1;
@@ -209,8 +214,8 @@ impl HalfStream {
         }
         // Ranges after a gap that was never acknowledged were sent all the same.
         if !self.ahead.is_empty() && !answered {
-            while let Some(piece) = self.ahead.first() {
-                let (start, time) = (piece.start, piece.time);
+            while let Some(range) = self.ahead.first() {
+                let (start, time) = (range.start, range.time);
                 self.give_up(start, time, near, out);
             }
         }
@@ -223,7 +228,7 @@ impl HalfStream {
             }
         }
         self.odd.unacknowledged +=
-            self.ahead.iter().map(|piece| piece.end - piece.start).sum::<u64>();
+            self.ahead.iter().map(|range| range.end - range.start).sum::<u64>();
         self.ahead.clear();
     }
 
@@ -232,7 +237,7 @@ impl HalfStream {
     fn offset_of_sequence(&self, sequence: u32) -> Option<i64> {
         let next = self.origin?.wrapping_add(self.next as u32);
         let distance = i64::from(sequence.wrapping_sub(next) as i32);
-        (distance.abs() <= FARTHEST).then(|| self.next as i64 + distance)
+        (distance.abs() <= MAX_SEQUENCE_DISTANCE).then(|| self.next as i64 + distance)
     }
 
     /// Handles the bytes from `start` to `end`, which were seen once more. If the sniffer is not at
@@ -248,26 +253,27 @@ impl HalfStream {
         }
     }
 
-    /// Time when the first range from index `from` on was seen.
+    /// Earliest time when a buffered range from index `from` on was seen.
     fn first_sight(&self, from: usize) -> i64 {
-        self.ahead.iter().skip(from).map(|piece| piece.time).min().unwrap_or(i64::MAX)
+        self.ahead.iter().skip(from).map(|range| range.time).min().unwrap_or(i64::MAX)
     }
 
     /// Buffers a range that lies ahead, without the parts that are buffered already.
-    fn buffer_range(&mut self, mut piece: SegmentRange) {
-        let mut at = self.ahead.partition_point(|held| held.end <= piece.start);
-        while piece.start < piece.end {
+    fn buffer_range(&mut self, mut range: SegmentRange) {
+        let mut at = self.ahead.partition_point(|buffered| buffered.end <= range.start);
+        while range.start < range.end {
             match self.ahead.get(at).copied() {
-                Some(held) if held.start <= piece.start => {
-                    self.odd.repeated += held.end.min(piece.end) - piece.start;
-                    piece.start = held.end;
+                Some(buffered) if buffered.start <= range.start => {
+                    self.odd.repeated += buffered.end.min(range.end) - range.start;
+                    range.start = buffered.end;
                 }
-                Some(held) if held.start < piece.end => {
-                    self.ahead.insert(at, SegmentRange { end: held.start, push: false, ..piece });
-                    piece.start = held.start;
+                Some(buffered) if buffered.start < range.end => {
+                    self.ahead
+                        .insert(at, SegmentRange { end: buffered.start, push: false, ..range });
+                    range.start = buffered.start;
                 }
                 _ => {
-                    self.ahead.insert(at, piece);
+                    self.ahead.insert(at, range);
                     break;
                 }
             }
@@ -279,14 +285,14 @@ impl HalfStream {
     /// missing bytes came.
     fn absorb_buffered(&mut self, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
         let mut taken = 0;
-        while let Some(piece) =
-            self.ahead.get(taken).copied().filter(|piece| piece.start <= self.next)
+        while let Some(range) =
+            self.ahead.get(taken).copied().filter(|range| range.start <= self.next)
         {
             let sent = self.first_sight(taken);
             taken += 1;
-            if piece.end > self.next {
-                let rest = SegmentRange { start: self.next, time: sent, ..piece };
-                self.deliver_range(rest, time.max(piece.time), near, out);
+            if range.end > self.next {
+                let rest = SegmentRange { start: self.next, time: sent, ..range };
+                self.deliver_range(rest, time.max(range.time), near, out);
             }
         }
         self.ahead.drain(..taken);
@@ -295,30 +301,30 @@ impl HalfStream {
     /// Delivers the next bytes of the stream: sent at the range's time, arrived at `arrived`.
     fn deliver_range(
         &mut self,
-        piece: SegmentRange,
+        range: SegmentRange,
         arrived: i64,
         near: bool,
         out: &mut Vec<StreamEvent>,
     ) {
-        let bytes = piece.end - piece.start;
-        self.next = piece.end;
+        let bytes = range.end - range.start;
+        self.next = range.end;
         match &mut self.open {
-            Some(message) if piece.time.saturating_sub(message.last) <= MESSAGE_PAUSE_NS => {
+            Some(message) if range.time.saturating_sub(message.last) <= MESSAGE_PAUSE_NS => {
                 message.bytes += bytes;
-                message.last = piece.time;
+                message.last = range.time;
             }
             _ => {
                 self.end_message(out);
-                self.open = Some(StreamMessage { first: piece.time, last: piece.time, bytes });
+                self.open = Some(StreamMessage { first: range.time, last: range.time, bytes });
             }
         }
-        if piece.push {
+        if range.push {
             self.end_message(out);
         }
         if near {
             out.push(StreamEvent::Arrived { time: arrived, bytes });
         } else {
-            self.arrivals.push_back(StreamArrival { bytes, end: piece.end, time: arrived });
+            self.arrivals.push_back(StreamArrival { bytes, end: range.end, time: arrived });
             self.release_acknowledged(out);
         }
     }
@@ -351,7 +357,7 @@ impl HalfStream {
     /// Assumes the bytes up to `limit`, or to the first buffered range, to be sent and arrived at
     /// `time`.
     fn give_up(&mut self, limit: u64, time: i64, near: bool, out: &mut Vec<StreamEvent>) {
-        let end = self.ahead.first().map_or(limit, |piece| piece.start.min(limit));
+        let end = self.ahead.first().map_or(limit, |range| range.start.min(limit));
         if end > self.next && end != u64::MAX {
             self.odd.missed += end - self.next;
             let sent = self.first_sight(0).min(time);

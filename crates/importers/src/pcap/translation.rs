@@ -19,7 +19,8 @@ use crate::tuning::{MAX_ALIKE, MAX_DELAYS, MIN_DATAGRAMS};
 /// Ends of a packet, from sender to receiver, and whether it is a datagram.
 pub(crate) type PacketNames = (PacketEnd, PacketEnd, bool);
 
-/// Own names of the ends of flows with translated names, by the names in their packets.
+/// Translations: the names (addresses and ports) that the ends of a flow have for themselves, by
+/// the names in its packets.
 #[derive(Debug, Default)]
 pub(crate) struct AddressTranslations {
     canonical: FxHashMap<PacketNames, (PacketEnd, PacketEnd)>,
@@ -47,17 +48,20 @@ pub(crate) struct CopyEvidence {
 
 #[derive(Clone, Copy)]
 struct TranslationEvidence {
+    /// Own names of both ends.
     canonical: (PacketEnd, PacketEnd),
     /// Difference of the copies in hops.
     hops: u8,
-    /// Number of different packets with this evidence, and the latest of them.
+    /// Number of different packets with this evidence.
     packets: u32,
+    /// Signature of the latest of them.
     latest: u64,
 }
 
 impl AddressTranslations {
-    /// Own names of the ends of a packet with the names `names`.
-    pub(crate) fn own_ends(&self, names: &PacketNames) -> Option<(PacketEnd, PacketEnd)> {
+    /// The names that the ends of a packet have for themselves; `None` if `names`, those in the
+    /// packet, are not translated.
+    pub(crate) fn own_names(&self, names: &PacketNames) -> Option<(PacketEnd, PacketEnd)> {
         self.canonical.get(names).copied()
     }
 
@@ -67,7 +71,7 @@ impl AddressTranslations {
         self.both_sides.contains(&sniffer)
     }
 
-    /// Addresses that stand for others, and belong to no host.
+    /// Addresses that only stand for translated ones, and belong to no host.
     pub(crate) fn alias_addresses(&self) -> FxHashSet<IpAddr> {
         let (mut all, mut own) = (FxHashSet::default(), FxHashSet::default());
         for ((source, destination, _), (from, to)) in &self.canonical {
@@ -88,8 +92,8 @@ impl AddressTranslations {
 /// Compares the samples of all sniffers.
 pub(crate) fn compare_samples(indexes: &[SnifferIndex]) -> CopyEvidence {
     let mut samples: Vec<(u32, PacketSample)> = Vec::new();
-    for (sniffer, survey) in (0..).zip(indexes) {
-        samples.extend(survey.samples.all.iter().map(|sample| (sniffer, *sample)));
+    for (sniffer, index) in (0..).zip(indexes) {
+        samples.extend(index.samples.all.iter().map(|sample| (sniffer, *sample)));
     }
     samples.sort_unstable_by_key(|(sniffer, sample)| (sample.signature, *sniffer, sample.time));
     let mut found = CopyEvidence::default();
@@ -259,9 +263,9 @@ mod tests {
     }
 
     fn seen(samples: &[PacketSample]) -> SnifferIndex {
-        let mut survey = SnifferIndex::default();
-        survey.samples.all = samples.to_vec();
-        survey
+        let mut index = SnifferIndex::default();
+        index.samples.all = samples.to_vec();
+        index
     }
 
     const CLIENT: &str = "10.0.0.9:40000";
@@ -271,11 +275,11 @@ mod tests {
 
     fn assert_canonical(found: &CopyEvidence) {
         let canonical = Some((end(CLIENT), end(SERVER)));
-        assert_eq!(found.translations.own_ends(&(end(CLIENT), end(VIRTUAL), false)), canonical);
-        assert_eq!(found.translations.own_ends(&(end(GATEWAY), end(SERVER), false)), canonical);
+        assert_eq!(found.translations.own_names(&(end(CLIENT), end(VIRTUAL), false)), canonical);
+        assert_eq!(found.translations.own_names(&(end(GATEWAY), end(SERVER), false)), canonical);
         let back = canonical.map(|(client, server)| (server, client));
-        assert_eq!(found.translations.own_ends(&(end(VIRTUAL), end(CLIENT), false)), back);
-        assert_eq!(found.translations.own_ends(&(end(SERVER), end(GATEWAY), false)), back);
+        assert_eq!(found.translations.own_names(&(end(VIRTUAL), end(CLIENT), false)), back);
+        assert_eq!(found.translations.own_names(&(end(SERVER), end(GATEWAY), false)), back);
     }
 
     #[test]
@@ -311,7 +315,7 @@ mod tests {
         let found = compare_samples(&[seen(&samples)]);
         assert_canonical(&found);
         let middle = (end("10.5.0.1:6000"), end("10.5.0.2:6001"), false);
-        assert_eq!(found.translations.own_ends(&middle), Some((end(CLIENT), end(SERVER))));
+        assert_eq!(found.translations.own_names(&middle), Some((end(CLIENT), end(SERVER))));
     }
 
     #[test]
@@ -326,7 +330,7 @@ mod tests {
         assert_eq!(compare_samples(&[seen(&few)]).translations.flow_count(), 0);
         let enough: Vec<PacketSample> = (1..4).flat_map(pair).collect();
         let found = compare_samples(&[seen(&enough)]);
-        let canonical = found.translations.own_ends(&(end(CLIENT), end(VIRTUAL), true));
+        let canonical = found.translations.own_names(&(end(CLIENT), end(VIRTUAL), true));
         assert_eq!(canonical, Some((end(CLIENT), end(SERVER))));
     }
 

@@ -14,8 +14,9 @@ pub(super) struct AttributeFacts<'t> {
     pub(super) bytes_in: Option<i64>,
     pub(super) bytes_out: Option<i64>,
     pub(super) probability: Option<f64>,
-    /// Names of the node at the other end, the best first, with the ports of some.
+    /// Names of the node at the other end of a call, the best first.
     peers: [Option<&'t str>; 5],
+    /// Ports of the second and the third name.
     ports: [Option<&'t str>; 2],
 }
 
@@ -82,7 +83,7 @@ fn set_once<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
     }
 }
 
-/// Resource with these attributes.
+/// Resource (service, host and shared parameters of spans) with these attributes.
 ///
 /// The host of the resource is the one that has its clock. A pod or a container has no clock of its
 /// own: if its name is given as the host's, the name of its machine is the better one.

@@ -12,7 +12,8 @@ pub(super) fn parse_hexadecimal_id(text: &str) -> Option<TracingId<'_>> {
     }
 }
 
-/// Parses a parent's id, for tracers that write a zero or nothing if there is no parent.
+/// Parses a parent's id; `None` for zero or an empty text, which tracers write if there is no
+/// parent.
 pub(super) fn parse_parent_id(text: &str) -> Option<TracingId<'_>> {
     parse_hexadecimal_id(text).filter(|id| *id != TracingId::Number(0))
 }
@@ -20,8 +21,8 @@ pub(super) fn parse_parent_id(text: &str) -> Option<TracingId<'_>> {
 /// Parses an id if any text is possible: a number if it looks like a tracer's, which has 16 or 32
 /// lower-case hexadecimal digits. `None` for an empty text.
 pub(super) fn parse_any_id(text: &str) -> Option<TracingId<'_>> {
-    let small = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    match matches!(text.len(), 16 | 32) && text.bytes().all(small) {
+    let is_lower_hexadecimal = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    match matches!(text.len(), 16 | 32) && text.bytes().all(is_lower_hexadecimal) {
         true => parse_hexadecimal_id(text),
         false => Some(TracingId::Text(text)).filter(|_| !text.is_empty()),
     }

@@ -88,10 +88,10 @@ impl SpanFormat for JaegerFormat {
             return Err(Error::malformed_at(&file, FilePosition::File, "it is not Jaeger's JSON"));
         }
         let first = memchr::memchr2(b'{', b'[', &head.bytes).unwrap_or_default();
-        let is_answer = head.bytes.get(first..).and_then(|text| JaegerShape::from_text(text).ok());
-        let keys: &[&str] = if is_answer == Some(JaegerShape::Answer) { &["data"] } else { &[] };
-        json::for_each_value_or_damage(input, keys, reading, |text, piece| {
-            read_text(text, &file, piece)
+        let shape = head.bytes.get(first..).and_then(|text| JaegerShape::from_text(text).ok());
+        let keys: &[&str] = if shape == Some(JaegerShape::Answer) { &["data"] } else { &[] };
+        json::for_each_value_or_damage(input, keys, reading, |text, batch| {
+            read_text(text, &file, batch)
         })
     }
 }
@@ -106,8 +106,9 @@ fn read_text(text: FileText<'_>, file: &Path, spans: &mut impl SpanReceiver) -> 
 /// Spans of a damaged trace that wait for its processes, as text.
 #[derive(Default)]
 struct JaegerTraces {
+    /// Texts of the spans, one after the other.
     waiting: Vec<u8>,
-    /// End of each span in the text, and its place in the file.
+    /// For each span: the end of its text in `waiting`, and its place in the file.
     spans: Vec<(usize, FilePlace)>,
 }
 
@@ -137,7 +138,7 @@ impl<R: SpanReceiver> ObjectConsumer<R> for JaegerTraces {
             }
             JaegerShape::Span => {
                 let (span, length): (JaegerSpan, usize) = objects::parse_first(text)?;
-                if !spot.is_lost {
+                if !spot.in_damage {
                     span.emit_span("", &JaegerProcesses::default(), || spot.place(), spans)?;
                     return Ok(ObjectOutcome::Whole(length));
                 }
@@ -148,7 +149,7 @@ impl<R: SpanReceiver> ObjectConsumer<R> for JaegerTraces {
             JaegerShape::Other => {
                 // The processes of a damaged trace may be intact.
                 let (processes, length): (JaegerProcesses, usize) = objects::parse_first(text)?;
-                if !spot.is_lost || processes.0.is_empty() {
+                if !spot.in_damage || processes.0.is_empty() {
                     return Err(
                         serde_json::Error::custom("it is neither a trace nor a span").into()
                     );
@@ -161,7 +162,7 @@ impl<R: SpanReceiver> ObjectConsumer<R> for JaegerTraces {
 }
 
 impl JaegerTraces {
-    /// Emits the waiting spans to `spans`; `processes` are the ones that wrote them.
+    /// Emits the waiting spans to `spans`; `processes` are the processes of their trace.
     fn emit_waiting(
         &mut self,
         processes: &JaegerProcesses<'_>,
@@ -272,7 +273,7 @@ impl JaegerProcess<'_> {
 /// Parent of a span.
 struct ParentSpan<'a> {
     id: Option<TracingId<'a>>,
-    /// Whether the span follows from the referenced one: the parent does not wait for the span.
+    /// Whether the span only follows from its parent, which does not wait for the span.
     follows: bool,
     /// Descriptions of the span's other references.
     others: Vec<String>,

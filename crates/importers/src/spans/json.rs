@@ -67,8 +67,8 @@ pub(crate) fn is_json(head: &[u8]) -> bool {
     }
 }
 
-/// Whether each line is a value of its own. This is false for a document on one line: its elements
-/// are read one by one.
+/// Whether each line is a value of its own. False for a document on one line: its elements are read
+/// one by one.
 fn has_values_on_lines(head: &FileHead) -> bool {
     let lines = head.bytes.split_inclusive(|byte| *byte == b'\n');
     let mut lines = lines.map(<[u8]>::trim_ascii_start).filter(|line| !line.is_empty());

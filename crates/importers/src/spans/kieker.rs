@@ -99,15 +99,15 @@ impl SpanFormat for KiekerFormat {
     ) -> Result<(), Error> {
         for KiekerLogFiles { map, records, others } in find_named_logs(files)? {
             let map = reading.open(&map)?;
-            let mut piece = reading.begin_batch();
+            let mut batch = reading.begin_batch();
             let mut log =
-                KiekerLogReader::new(RecordTypes::read_table(map, &mut piece)?, self.events);
+                KiekerLogReader::new(RecordTypes::read_table(map, &mut batch)?, self.events);
             for file in &records {
                 let input = reading.open(file)?;
-                read_records(input, &mut log, &mut piece, reading)?;
+                read_records(input, &mut log, &mut batch, reading)?;
             }
-            let notes = log.finish_log(&mut piece)?;
-            reading.add_batch(piece)?;
+            let notes = log.finish_log(&mut batch)?;
+            reading.add_batch(batch)?;
             for file in &others {
                 reading.count_damage("file that is not text", || SkippedItem {
                     place: FilePlace::new(file, FilePosition::File),
@@ -124,7 +124,7 @@ impl SpanFormat for KiekerFormat {
 fn read_records(
     input: ImportInput<'_>,
     log: &mut KiekerLogReader,
-    piece: &mut SpanBatch<'_, '_>,
+    batch: &mut SpanBatch<'_, '_>,
     reading: &mut SpanImport<'_, '_>,
 ) -> Result<(), Error> {
     let ImportInput { file, bytes } = input;
@@ -140,8 +140,8 @@ fn read_records(
         };
         for text in texts.iter() {
             match text {
-                Ok(text) => log.read_line(text, &file, piece)?,
-                Err((at, fault)) => piece.tally().count_damage("damaged part of a file", || {
+                Ok(text) => log.read_line(text, &file, batch)?,
+                Err((at, fault)) => batch.tally().count_damage("damaged part of a file", || {
                     SkippedItem { place: FilePlace::new(&file, at), why: fault.to_owned() }
                 }),
             }
@@ -155,12 +155,12 @@ fn fuzz_log(bytes: &[u8]) {
     let (map, records) = bytes.split_at(end);
     let Ok(input) = input_of(records.get(1..).unwrap_or_default()) else { return };
     fuzz_reader(|reading| {
-        let mut piece = reading.begin_batch();
-        let types = RecordTypes::from_text(map, Path::new("input"), &mut piece);
+        let mut batch = reading.begin_batch();
+        let types = RecordTypes::from_text(map, Path::new("input"), &mut batch);
         let mut log = KiekerLogReader::new(types, false);
-        read_records(input, &mut log, &mut piece, reading)?;
-        log.finish_log(&mut piece)?;
-        reading.add_batch(piece)
+        read_records(input, &mut log, &mut batch, reading)?;
+        log.finish_log(&mut batch)?;
+        reading.add_batch(batch)
     });
 }
 

@@ -11,9 +11,9 @@ use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES, TEXTS_BYTES};
 pub(crate) struct LineTexts<R> {
     bytes: R,
     /// Beginning of an incomplete line.
-    begun: Vec<u8>,
+    partial: Vec<u8>,
     line: u64,
-    longest: usize,
+    max_line_bytes: usize,
     ended: bool,
     /// Read error that is not reported yet.
     error: Option<io::Error>,
@@ -24,15 +24,15 @@ impl<R: Read> LineTexts<R> {
     pub(crate) fn new(bytes: R) -> LineTexts<R> {
         LineTexts {
             bytes,
-            begun: Vec::new(),
+            partial: Vec::new(),
             line: 1,
-            longest: MAX_TEXT_BYTES,
+            max_line_bytes: MAX_TEXT_BYTES,
             ended: false,
             error: None,
         }
     }
 
-    /// Reads lines into `into`, at most until there are enough texts.
+    /// Reads bytes into `into`, about as many as a thread gets at a time.
     fn fill_text(&mut self, into: &mut Vec<u8>) {
         let room = TEXTS_BYTES.saturating_sub(into.len()).max(READ_BUFFER_BYTES) as u64;
         match self.bytes.by_ref().take(room).read_to_end(into) {
@@ -49,7 +49,7 @@ impl<R: Read> LineTexts<R> {
             bytes.clear();
             self.fill_text(&mut bytes);
             if let Some(end) = memchr::memchr(b'\n', &bytes) {
-                self.begun = bytes.split_off(end + 1);
+                self.partial = bytes.split_off(end + 1);
                 break;
             }
         }
@@ -59,6 +59,7 @@ impl<R: Read> LineTexts<R> {
         texts
     }
 
+    /// Splits complete lines into texts, without empty lines.
     fn split_lines(&mut self, bytes: Vec<u8>) -> TextBatch {
         let ends = memchr::memchr_iter(b'\n', &bytes).chain([bytes.len()]);
         let (mut begin, mut lines) = (0, Vec::new());
@@ -78,22 +79,23 @@ impl<R: Read> LineTexts<R> {
 
 impl<R: Read + Send> TextSource for LineTexts<R> {
     fn next(&mut self) -> io::Result<Option<TextBatch>> {
-        while !self.ended || !self.begun.is_empty() {
-            let mut bytes = std::mem::take(&mut self.begun);
+        while !self.ended || !self.partial.is_empty() {
+            let mut bytes = std::mem::take(&mut self.partial);
             bytes.reserve((TEXTS_BYTES + READ_BUFFER_BYTES).saturating_sub(bytes.len()));
-            // End of the last complete line.
-            let mut whole = None;
-            while !self.ended && (whole.is_none() || bytes.len() < TEXTS_BYTES) {
+            // End of the last complete line in `bytes`.
+            let mut complete_end = None;
+            while !self.ended && (complete_end.is_none() || bytes.len() < TEXTS_BYTES) {
                 let from = bytes.len();
                 self.fill_text(&mut bytes);
                 let read = bytes.get(from..).unwrap_or_default();
-                whole = memchr::memrchr(b'\n', read).map(|end| from + end + 1).or(whole);
-                if whole.is_none() && bytes.len() > self.longest {
+                complete_end =
+                    memchr::memrchr(b'\n', read).map(|end| from + end + 1).or(complete_end);
+                if complete_end.is_none() && bytes.len() > self.max_line_bytes {
                     return Ok(Some(self.skip_long_line()));
                 }
             }
             if !self.ended {
-                self.begun = bytes.split_off(whole.unwrap_or(bytes.len()));
+                self.partial = bytes.split_off(complete_end.unwrap_or(bytes.len()));
             }
             let texts = self.split_lines(bytes);
             if !texts.is_empty() {
@@ -188,8 +190,8 @@ mod tests {
     fn an_endless_line_is_skipped() {
         let long = vec![b'x'; 3 * TEXTS_BYTES];
         let text = [b"one\n".as_slice(), &long, b"\nthree\n"].concat();
-        let read = |longest, text| {
-            lines(LineTexts { longest, ..LineTexts::new(Pieces(text, 777, false)) })
+        let read = |max_line_bytes, text| {
+            lines(LineTexts { max_line_bytes, ..LineTexts::new(Pieces(text, 777, false)) })
         };
         let (all, _) = read(2 * TEXTS_BYTES, &text);
         let numbers: Vec<(u64, bool)> =

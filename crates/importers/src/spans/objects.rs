@@ -34,7 +34,7 @@ pub(super) trait ObjectConsumer<R> {
 pub(super) enum ObjectOutcome {
     /// A complete object of this length.
     Whole(usize),
-    /// A part of a damaged object, of this length.
+    /// A part of a damaged object, such as a span of a damaged trace, of this length.
     Part(usize),
     /// Nothing: the object wraps the following ones.
     Wrapper,
@@ -78,7 +78,7 @@ pub(super) fn parse_first<'a, T: Deserialize<'a>>(
 /// Place of an object.
 pub(super) struct ObjectSpot<'a> {
     /// Whether the object is inside or after a damaged one.
-    pub(super) is_lost: bool,
+    pub(super) in_damage: bool,
     file: &'a Path,
     text: FileText<'a>,
     /// Line in the text, from 1.
@@ -102,17 +102,18 @@ pub(super) fn read_objects<R: SpanReceiver>(
     objects: &mut impl ObjectConsumer<R>,
     spans: &mut R,
 ) -> Result<(), Error> {
-    let lost = DamageState::Not;
-    ObjectScanner { file, text, at: 0, lines: (0, 1), depth: 0, lost, is_broken: false }
+    let damage = DamageState::None;
+    ObjectScanner { file, text, at: 0, lines: (0, 1), depth: 0, damage, has_damage: false }
         .read_all(objects, spans)
 }
 
 /// Whether the following text is inside or after a damaged object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DamageState {
-    Not,
+    /// The text is intact.
+    None,
     /// The text is damaged, until an object is intact again.
-    UntilWhole,
+    UntilIntact,
     /// The text is damaged up to this offset: the object is valid JSON of another kind.
     Until(usize),
 }
@@ -120,15 +121,16 @@ enum DamageState {
 struct ObjectScanner<'a> {
     file: &'a Path,
     text: FileText<'a>,
+    /// Offset of the next byte.
     at: usize,
     /// Offset up to which lines were counted, and the line there. Each byte is counted once,
     /// however many places are requested.
     lines: (usize, usize),
     /// Number of open arrays and wrappers.
     depth: u64,
-    lost: DamageState,
+    damage: DamageState,
     /// Whether there was any damage, so that brackets cannot be counted.
-    is_broken: bool,
+    has_damage: bool,
 }
 
 impl<'a> ObjectScanner<'a> {
@@ -140,20 +142,20 @@ impl<'a> ObjectScanner<'a> {
         while let Some(byte) = self.unread_bytes().first() {
             match byte {
                 b'{' => self.read_object(objects, spans)?,
-                _ if self.lost != DamageState::Not => self.skip_to_next_object(),
+                _ if self.damage != DamageState::None => self.skip_to_next_object(),
                 b'[' => (self.depth, self.at) = (self.depth + 1, self.at + 1),
                 b']' | b'}' if self.depth > 0 => {
                     (self.depth, self.at) = (self.depth - 1, self.at + 1);
                 }
                 // A record separator precedes each text in RFC 7464.
                 b' ' | b'\t' | b'\r' | b'\n' | b',' | b':' | 0x1e => self.at += 1,
-                _ if self.depth > 0 && self.is_scalar() => {}
+                _ if self.depth > 0 && self.skip_scalar() => {}
                 _ => self.begin_damage("text that is not a JSON object", spans, || {
                     format!("{:?} is not a JSON object", char::from(*byte))
                 }),
             }
         }
-        if self.depth > 0 && !self.is_broken {
+        if self.depth > 0 && !self.has_damage {
             self.begin_damage("end of a truncated file", spans, || {
                 "it ends before its last bracket; was the file cut off?".to_owned()
             });
@@ -166,7 +168,7 @@ impl<'a> ObjectScanner<'a> {
     }
 
     /// Skips a text, number or word of a wrapper; returns `false` if there is none.
-    fn is_scalar(&mut self) -> bool {
+    fn skip_scalar(&mut self) -> bool {
         match parse_first::<IgnoredAny>(self.unread_bytes()) {
             Ok((_, length)) => self.at += length,
             Err(_) => return false,
@@ -179,14 +181,14 @@ impl<'a> ObjectScanner<'a> {
         objects: &mut impl ObjectConsumer<R>,
         spans: &mut R,
     ) -> Result<(), Error> {
-        if let DamageState::Until(end) = self.lost
+        if let DamageState::Until(end) = self.damage
             && self.at >= end
         {
-            self.lost = DamageState::Not;
+            self.damage = DamageState::None;
         }
-        let is_lost = self.lost != DamageState::Not;
+        let in_damage = self.damage != DamageState::None;
         let line = self.current_line();
-        let spot = ObjectSpot { is_lost, file: self.file, text: self.text, line };
+        let spot = ObjectSpot { in_damage, file: self.file, text: self.text, line };
         match objects.take_object(self.unread_bytes(), &spot, spans) {
             Ok(ObjectOutcome::Part(length)) => self.at += length,
             Ok(ObjectOutcome::Whole(length)) => {
@@ -196,7 +198,7 @@ impl<'a> ObjectScanner<'a> {
             Ok(ObjectOutcome::Wrapper) => {
                 self.at += 1;
                 self.end_damage();
-                self.depth += u64::from(!is_lost);
+                self.depth += u64::from(!in_damage);
             }
             Err(ObjectRefusal::Failed(error)) => return Err(error),
             Err(ObjectRefusal::Json(error)) => self.refuse_object(&error, spans),
@@ -215,17 +217,19 @@ impl<'a> ObjectScanner<'a> {
 
     /// Ends the damage, as an object is intact again.
     fn end_damage(&mut self) {
-        if self.lost == DamageState::UntilWhole {
-            self.lost = DamageState::Not;
+        if self.damage == DamageState::UntilIntact {
+            self.damage = DamageState::None;
         }
     }
 
+    /// Counts an object that was not consumed as damaged or of another kind, and continues inside
+    /// it.
     fn refuse_object(&mut self, error: &serde_json::Error, spans: &mut impl SpanReceiver) {
         let whole = parse_first::<IgnoredAny>(self.unread_bytes()).ok().filter(|_| error.is_data());
         match whole {
-            Some((_, length)) if self.lost == DamageState::Not => {
+            Some((_, length)) if self.damage == DamageState::None => {
                 self.count_damage("object of another kind", spans, || describe_error(error));
-                self.lost = DamageState::Until(self.at + length);
+                self.damage = DamageState::Until(self.at + length);
                 self.at += 1;
             }
             _ => {
@@ -246,9 +250,9 @@ impl<'a> ObjectScanner<'a> {
         spans: &mut impl SpanReceiver,
         why: impl FnOnce() -> String,
     ) {
-        if self.lost == DamageState::Not {
+        if self.damage == DamageState::None {
             self.count_damage(cause, spans, why);
-            (self.lost, self.is_broken) = (DamageState::UntilWhole, true);
+            (self.damage, self.has_damage) = (DamageState::UntilIntact, true);
         }
         self.at += 1;
     }
@@ -260,7 +264,7 @@ impl<'a> ObjectScanner<'a> {
         why: impl FnOnce() -> String,
     ) {
         let line = self.current_line();
-        let spot = ObjectSpot { is_lost: false, file: self.file, text: self.text, line };
+        let spot = ObjectSpot { in_damage: false, file: self.file, text: self.text, line };
         spans.count_damage(cause, || SkippedItem { place: spot.place(), why: why() });
     }
 
@@ -269,10 +273,10 @@ impl<'a> ObjectScanner<'a> {
         let ahead = self.unread_bytes();
         let next = memchr::memchr(b'{', ahead).unwrap_or(ahead.len());
         self.at += next;
-        if let DamageState::Until(end) = self.lost
+        if let DamageState::Until(end) = self.damage
             && self.at >= end
         {
-            (self.at, self.lost) = (end, DamageState::Not);
+            (self.at, self.damage) = (end, DamageState::None);
         }
     }
 }

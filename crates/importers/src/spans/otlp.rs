@@ -85,7 +85,7 @@ impl SpanFormat for OtlpFormat {
         let (head, input) = FileHead::read_head(input);
         let file = input.file.clone();
         let of_json =
-            |text: FileText<'_>, piece: &mut SpanBatch<'_, '_>| json::read_json(text, &file, piece);
+            |text: FileText<'_>, batch: &mut SpanBatch<'_, '_>| json::read_json(text, &file, batch);
         match OtlpLayout::from_head(&head.bytes) {
             None => {
                 let why = "it is neither JSON nor protobuf of OTLP";
@@ -96,9 +96,9 @@ impl SpanFormat for OtlpFormat {
             }
             Some(layout) => {
                 let frames = |bytes| OtlpFrames::new(bytes, layout);
-                texts::for_each_text(input, frames, reading, |text, piece| match layout {
-                    OtlpLayout::Message => protobuf::read_resource_spans(text, &file, piece),
-                    _ => read_message(text, &file, piece),
+                texts::for_each_text(input, frames, reading, |text, batch| match layout {
+                    OtlpLayout::Message => protobuf::read_resource_spans(text, &file, batch),
+                    _ => read_message(text, &file, batch),
                 })
             }
         }
@@ -115,12 +115,12 @@ fn read_message(
         return read_plain_message(text, file, receiver);
     }
     let mut whole = Vec::new();
-    let most = text.bytes.len().saturating_mul(MAX_UNPACKED_TIMES as usize);
-    let most = most.clamp(MAX_UNPACKED_MESSAGE_BYTES, MAX_TEXT_BYTES);
+    let max_bytes = text.bytes.len().saturating_mul(MAX_UNPACKED_TIMES as usize);
+    let max_bytes = max_bytes.clamp(MAX_UNPACKED_MESSAGE_BYTES, MAX_TEXT_BYTES);
     let read = zstd::stream::read::Decoder::with_buffer(text.bytes)
-        .and_then(|decoder| decoder.take(most as u64 + 1).read_to_end(&mut whole));
+        .and_then(|decoder| decoder.take(max_bytes as u64 + 1).read_to_end(&mut whole));
     let damage = match read {
-        Ok(_) if whole.len() > most => Some("it is longer than a message can be".to_owned()),
+        Ok(_) if whole.len() > max_bytes => Some("it is longer than a message can be".to_owned()),
         Ok(_) => None,
         Err(error) => Some(error.to_string()),
     };

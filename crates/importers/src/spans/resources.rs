@@ -10,6 +10,7 @@ use crate::tuning::MAX_KNOWN_RESOURCES;
 #[derive(Debug, Default)]
 pub(super) struct ResourceCache {
     known: FxHashMap<Box<str>, ResourceId>,
+    /// Buffer for the key of a resource: all its texts.
     key: String,
 }
 
@@ -23,7 +24,7 @@ impl ResourceCache {
         self.key.clear();
         let parameters = resource.parameters.iter().flat_map(|(name, value)| [*name, value]);
         for text in [resource.node, resource.host].into_iter().chain(parameters) {
-            // With the length in front of each text, no text can be read as two.
+            // With the length in front of each text, different texts cannot make the same key.
             self.key.push_str(&text.len().to_string());
             self.key.push(':');
             self.key.push_str(text);

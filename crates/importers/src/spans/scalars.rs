@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::tuning::{FARTHEST_NS, MAX_ENTRIES};
+use crate::tuning::{MAX_ENTRIES, MAX_EPOCH_DISTANCE_NS};
 
 /// Any value as a text: a text unchanged, another value as JSON, and null as an empty text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,8 +89,9 @@ impl Visitor<'_> for MicrosecondTimeVisitor {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<MicrosecondTime, E> {
-        let time =
-            value.checked_mul(1_000).filter(|time| time.unsigned_abs() <= FARTHEST_NS as u64);
+        let time = value
+            .checked_mul(1_000)
+            .filter(|time| time.unsigned_abs() <= MAX_EPOCH_DISTANCE_NS as u64);
         time.map(MicrosecondTime).ok_or_else(|| too_far(value))
     }
 
@@ -100,7 +101,7 @@ impl Visitor<'_> for MicrosecondTimeVisitor {
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<MicrosecondTime, E> {
         let time = (value * 1e3).round();
-        match time.abs() <= FARTHEST_NS as f64 {
+        match time.abs() <= MAX_EPOCH_DISTANCE_NS as f64 {
             true => Ok(MicrosecondTime(time as i64)),
             false => Err(too_far(value)),
         }

@@ -1,8 +1,9 @@
 //! Interface of a format for reading: files, and the sink of their spans.
 //!
-//! A format that reads in order calls [`SpanImport::begin_batch`] and returns the batch. A format
-//! that reads on all processors has `SpanImport::batches` do so. Either way the numbers of batches
-//! follow the order of the files, and so do the counts, independent of the threads.
+//! A format that reads in order calls [`SpanImport::begin_batch`] and returns the batch with
+//! [`SpanImport::add_batch`]. For a format that reads on all processors, `SpanImport::batches` does
+//! both. Either way the numbers of batches follow the order of the files, and so do the counts,
+//! independent of the threads.
 
 use std::path::Path;
 
@@ -21,7 +22,9 @@ pub(crate) struct SpanImport<'r, 'a> {
     sink: &'r SpanSink<'a>,
     progress: &'r dyn Progress,
     summary: &'r mut ImportSummary,
-    pieces: usize,
+    /// Number of batches so far.
+    batch_count: usize,
+    /// Number of spans in the sink.
     kept: u64,
 }
 
@@ -39,7 +42,7 @@ impl<'r, 'a> SpanImport<'r, 'a> {
         progress: &'r dyn Progress,
         summary: &'r mut ImportSummary,
     ) -> SpanImport<'r, 'a> {
-        SpanImport { sink, progress, summary, pieces: 0, kept: 0 }
+        SpanImport { sink, progress, summary, batch_count: 0, kept: 0 }
     }
 
     /// Opens a file of the import.
@@ -55,13 +58,13 @@ impl<'r, 'a> SpanImport<'r, 'a> {
 
     /// Begins a batch for the next spans, which [`SpanImport::add_batch`] takes back.
     pub(crate) fn begin_batch(&mut self) -> SpanBatch<'r, 'a> {
-        self.pieces += 1;
-        SpanBatch::new(self.sink, self.pieces - 1)
+        self.batch_count += 1;
+        SpanBatch::new(self.sink, self.batch_count - 1)
     }
 
     /// Adds the counts and spans of a batch.
-    pub(crate) fn add_batch(&mut self, piece: SpanBatch<'r, 'a>) -> Result<(), Error> {
-        self.add_tally(piece.finish()?);
+    pub(crate) fn add_batch(&mut self, batch: SpanBatch<'r, 'a>) -> Result<(), Error> {
+        self.add_tally(batch.finish()?);
         Ok(())
     }
 
@@ -72,11 +75,11 @@ impl<'r, 'a> SpanImport<'r, 'a> {
         next: impl FnMut() -> Result<Option<P>, Error> + Send,
         read: impl Fn(P, &mut SpanBatch<'_, '_>) -> Result<(), Error> + Sync,
     ) -> Result<(), Error> {
-        let (sink, first) = (self.sink, self.pieces);
+        let (sink, first) = (self.sink, self.batch_count);
         let work = |number: usize, part: P| {
-            let mut piece = SpanBatch::new(sink, first + number);
-            read(part, &mut piece)?;
-            piece.finish()
+            let mut batch = SpanBatch::new(sink, first + number);
+            read(part, &mut batch)?;
+            batch.finish()
         };
         let (mut count, mut tallies) = (0, TallyTotals(self.summary, &mut self.kept));
         let done = workers::run_stream(workers::thread_count(), next, work, |_, tally| {
@@ -84,7 +87,7 @@ impl<'r, 'a> SpanImport<'r, 'a> {
             tallies.add_tally(tally);
             Ok(())
         });
-        self.pieces += count;
+        self.batch_count += count;
         done
     }
 

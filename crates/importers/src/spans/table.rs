@@ -73,9 +73,9 @@ impl SpanFormat for SpanTableFormat {
         input: ImportInput<'_>,
         reading: &mut SpanImport<'_, '_>,
     ) -> Result<(), Error> {
-        let mut piece = reading.begin_batch();
-        let cut_off = read_table(input, self.unit, &mut piece)?;
-        reading.add_batch(piece)?;
+        let mut batch = reading.begin_batch();
+        let cut_off = read_table(input, self.unit, &mut batch)?;
+        reading.add_batch(batch)?;
         if let Some((place, error)) = cut_off {
             reading.cut_off(place, &error);
         }

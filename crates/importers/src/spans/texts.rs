@@ -130,12 +130,12 @@ pub(crate) fn for_each_text<'i, S: TextSource>(
             Ok(None)
         })
     };
-    reading.batches(next, |texts: TextBatch, piece| {
+    reading.batches(next, |texts: TextBatch, batch| {
         texts.iter().try_for_each(|text| match text {
-            Ok(text) => read(text, piece),
+            Ok(text) => read(text, batch),
             Err((at, fault)) => {
                 let skip = || SkippedItem { place: place(at), why: fault.to_owned() };
-                piece.tally().count_damage("damaged part of a file", skip);
+                batch.tally().count_damage("damaged part of a file", skip);
                 Ok(())
             }
         })

@@ -3,10 +3,12 @@
 use crate::error::Error;
 use crate::tabular::WrongValue;
 
-/// Why a record is not used: it is wrong, or nothing can be written any more.
+/// Why a record is not used.
 #[derive(Debug)]
 pub(super) enum UnusedRecord {
+    /// The record is faulty, and the next record is read.
     Skipped(WrongValue),
+    /// Spans cannot be written any more.
     Failed(Error),
 }
 

@@ -79,8 +79,8 @@ impl SpanFormat for ZipkinFormat {
         if !json::is_json(&head.bytes) {
             return Err(Error::malformed_at(&file, FilePosition::File, "it is not Zipkin's JSON"));
         }
-        json::for_each_value_or_damage(input, &[], reading, |text, piece| {
-            read_text(text, &file, piece)
+        json::for_each_value_or_damage(input, &[], reading, |text, batch| {
+            read_text(text, &file, batch)
         })
     }
 }
@@ -178,8 +178,8 @@ impl ZipkinSpan<'_> {
         else {
             return Ok(false);
         };
-        let nobody = ZipkinEndpoint::default();
-        let [local, remote] = [&self.local, &self.remote].map(|it| it.as_ref().unwrap_or(&nobody));
+        let unnamed = ZipkinEndpoint::default();
+        let [local, remote] = [&self.local, &self.remote].map(|it| it.as_ref().unwrap_or(&unnamed));
         let tags = self.tags.as_ref().map_or(&[][..], |tags| &tags.0);
         let mut facts = AttributeFacts::default();
         let mut host = "";

@@ -11,8 +11,9 @@ use super::sockets::{STREAM, SocketId, SocketSpec};
 use super::traced_system::TracedSystem;
 use super::{address, descriptor};
 
-/// Socket on which a connection is accepted. If its creation is not in the file, it is a stream
-/// socket of the family of the client's name.
+/// Socket on which a connection is accepted, and its descriptor. If the socket's creation is not in
+/// the file, it is a stream socket of the family of the client's name. `Some(None)` if the socket
+/// cannot be determined, `None` if the text of the call is not understood.
 fn find_listener(world: &mut TracedSystem, call: StraceCall) -> Option<Option<(SocketId, i32)>> {
     let known = first_socket(world, call)?;
     let peer = call.arguments().nth_argument(1).and_then(address::parse_sockaddr);
@@ -75,7 +76,7 @@ pub(super) fn handle_accept(world: &mut TracedSystem, call: StraceCall) -> Optio
     }
     (socket.role, socket.listener, socket.peer_pid) = (FlowRole::Accept, Some(listener), client);
     socket.version += 1;
-    world.add_named(call.caller, caller.time, id, fd.number, true);
+    world.set_own_name(call.caller, caller.time, id, fd.number, true);
     world.flow_of_socket(caller, id, fd.number);
     Some(())
 }

@@ -6,12 +6,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::arguments::ArgumentCursor;
 
+/// Address families (`AF_UNIX`, `AF_INET`, `AF_INET6`).
 pub(super) const UNIX: u8 = 1;
 pub(super) const INET: u8 = 2;
 pub(super) const INET6: u8 = 10;
 
 /// Longest path in the `sockaddr` of a unix socket, in bytes.
-const LONGEST_PATH: usize = 108;
+const MAX_PATH_BYTES: usize = 108;
 
 /// Parses an address family, given by name or number.
 pub(super) fn parse_family(word: &[u8]) -> Option<u8> {
@@ -94,7 +95,7 @@ pub(super) fn parse_unix_name(cursor: &mut ArgumentCursor) -> Option<Vec<u8>> {
         raw.push(0);
     }
     cursor.read_text(&mut raw)?;
-    raw.truncate(2 + LONGEST_PATH);
+    raw.truncate(2 + MAX_PATH_BYTES);
     if !is_abstract && raw.len() > 2 {
         raw.push(0);
     }

@@ -8,7 +8,8 @@ use super::traced_system::TracedSystem;
 use super::transfers::{self, PayloadShape};
 use super::{accept, lifecycle, segments};
 
-/// Applies a call on descriptors. `None` if its text is not understood.
+/// Applies a call on descriptors to the traced system; `None` if the text of the call is not
+/// understood.
 pub(super) fn handle_call(
     world: &mut TracedSystem,
     payload: &mut CallPayload,

@@ -25,9 +25,10 @@ pub(super) type NamingCall = (u32, i64, i32, u32);
 /// Own names of sockets, by the call that connected or accepted them.
 pub(super) type OwnNames = FxHashMap<NamingCall, Vec<u8>>;
 
-/// End of a connection with an unknown own name, or with another end's name as its peer.
+/// End of a connection that may lack its own name, or for which the file shows only its peer's.
 #[derive(Clone, Debug)]
 struct NamelessEnd {
+    /// Call that connected or accepted the end.
     by: NamingCall,
     /// Time in nanoseconds since the Unix epoch: of the call for a connect, of the return for an
     /// accept.
@@ -46,9 +47,10 @@ struct NamelessEnd {
 pub(super) struct NamelessConnections {
     connected: Vec<NamelessEnd>,
     accepted: Vec<NamelessEnd>,
-    /// Side and index of an open socket, by its number and connection.
+    /// For each open socket, by its number and connection: whether it was accepted, and its index
+    /// among the connected or the accepted ends.
     open: FxHashMap<(SocketId, u32), (bool, usize)>,
-    /// Own names of connected sockets that the files do contain.
+    /// Own names of connecting ends that the files contain.
     reported_names: FxHashSet<SocketAddr>,
 }
 
@@ -106,10 +108,10 @@ impl NamelessConnections {
         if end.local != inet_address(&socket.local) {
             end.local = inet_address(&socket.local);
         }
-        let way = usize::from(direction == Direction::Receive);
-        end.totals[way] = end.totals[way].saturating_add(bytes);
-        let sum = end.totals[way];
-        let first = &mut end.first[way];
+        let direction_index = usize::from(direction == Direction::Receive);
+        end.totals[direction_index] = end.totals[direction_index].saturating_add(bytes);
+        let sum = end.totals[direction_index];
+        let first = &mut end.first[direction_index];
         let has_room = first.len() < FIRST_CALLS;
         match first.last_mut() {
             Some(last) if last.0 == time => last.1 = sum,
@@ -155,8 +157,8 @@ impl NamelessConnections {
     }
 }
 
-/// Pairs the ends in their order; `None` if an end with bytes is left over, so that the order does
-/// not hold.
+/// Pairs the ends in their order, as indexes of `connected` and `accepted`; `None` if an end with
+/// bytes is left over, so that the order does not hold.
 fn pair_in_order(
     connected: &[NamelessEnd],
     accepted: &[NamelessEnd],

@@ -18,7 +18,7 @@ pub(super) struct DecoratedDescriptor<'a> {
     pub(super) decoration: &'a [u8],
 }
 
-/// A socket, as far as a decoration shows.
+/// A socket, as far as a decoration shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DecoratedSocket {
     /// `AF_INET` and similar; 0 if the decoration has the inode only.

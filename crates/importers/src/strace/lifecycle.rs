@@ -11,13 +11,15 @@ use super::tables::DescriptorEntry;
 use super::traced_system::{StraceCaller, TracedSystem};
 use super::{address, descriptor};
 
-/// Result of a call, and a cursor after its number.
+/// Result of a call, and a cursor after the number of the result; `None` if the text of the call is
+/// not understood.
 pub(super) fn call_result(call: StraceCall) -> Option<(CallResult, ArgumentCursor)> {
     let mut cursor = call.arguments();
     Some((result::parse_result(&mut cursor)?, cursor))
 }
 
-/// Descriptor that a call has returned.
+/// Descriptor that a call has returned; `Some(None)` if the call returned none, `None` if its text
+/// is not understood.
 pub(super) fn returned_descriptor(
     call: StraceCall,
 ) -> Option<Option<descriptor::DecoratedDescriptor>> {
@@ -34,8 +36,8 @@ pub(super) fn returned_descriptor(
     }
 }
 
-/// Parses family, type and protocol from the first three arguments. `Some(None)` for sockets that
-/// are not captured.
+/// Parses family, type and protocol from the first three arguments; `Some(None)` for sockets that
+/// are not captured, `None` if the arguments are not understood.
 fn parse_socket_spec(call: StraceCall, origin: FlowOrigin, pid: u32) -> Option<Option<SocketSpec>> {
     let mut arguments = call.arguments();
     let domain = address::parse_family(arguments.read_word());
@@ -149,7 +151,8 @@ pub(super) fn handle_socketpair(world: &mut TracedSystem, call: StraceCall) -> O
     Some(())
 }
 
-/// Socket to which a call's first argument refers.
+/// Socket to which a call's first argument refers, and its descriptor; `Some(None)` if the
+/// descriptor is not a socket, `None` if the argument is not understood.
 pub(super) fn first_socket(
     world: &mut TracedSystem,
     call: StraceCall,
@@ -201,7 +204,7 @@ pub(super) fn handle_connect(world: &mut TracedSystem, call: StraceCall) -> Opti
     let name = name.unwrap_or_default();
     match call_result(call)?.0 {
         CallResult::Returned(0) => {
-            ends_connection(world, id, &name);
+            end_previous_connection(world, id, &name);
             mark_connected(world, call.caller, id, fd, name);
         }
         // The connect continues in the kernel.
@@ -212,8 +215,9 @@ pub(super) fn handle_connect(world: &mut TracedSystem, call: StraceCall) -> Opti
     Some(())
 }
 
-/// A successful call may have ended the previous connection: then it begins another flow.
-fn ends_connection(world: &mut TracedSystem, id: SocketId, name: &[u8]) {
+/// Ends the previous connection of a socket if a successful `connect` to `name` does so: the socket
+/// then begins another flow.
+fn end_previous_connection(world: &mut TracedSystem, id: SocketId, name: &[u8]) {
     let Some(socket) = world.sockets.get_mut(id) else { return };
     let was_connected = socket.role == FlowRole::Connect && !socket.peer.is_empty();
     let ends = match socket.kind {
@@ -240,7 +244,7 @@ pub(super) fn mark_connected(
 ) {
     let pid = world.pid_of_process(caller.process);
     let Some(socket) = world.sockets.get_mut(id) else { return };
-    // A stream without a peer may be connected anew, or not.
+    // A stream that was disconnected may be connected again later.
     let says_nothing = name.is_empty() || (address::is_unspecified(&name) && socket.kind == STREAM);
     if !says_nothing {
         socket.peer = if address::is_unspecified(&name) { Vec::new() } else { name };
@@ -250,7 +254,7 @@ pub(super) fn mark_connected(
             socket.local = vec![address::UNIX, 0];
         }
         socket.version += 1;
-        world.add_named(caller, caller.time, id, fd, false);
+        world.set_own_name(caller, caller.time, id, fd, false);
     }
     world.flow_of_socket(caller, id, fd);
 }
@@ -416,7 +420,8 @@ fn set_nonblocking(world: &mut TracedSystem, call: StraceCall, is_nonblocking: b
 }
 
 impl TracedSystem {
-    /// Whether the process's log has the socket, or would first mention it as it is closed.
+    /// Whether the process's log has the socket already. A socket that the log would first mention
+    /// as it is closed is left out.
     fn is_known(&self, caller: StraceCaller, socket: SocketId) -> bool {
         let log = self.processes.get(&caller.process).and_then(|process| process.log.as_ref());
         log.is_some_and(|log| log.known_flow_or_zero(socket) != 0)

@@ -25,7 +25,8 @@ pub(super) struct StraceLine<'a> {
 pub(super) enum LineContent<'a> {
     /// A complete call: its name, and everything after the opening bracket.
     Call { name: &'a [u8], rest: &'a [u8] },
-    /// A call that has begun: the same, up to where the line is interrupted.
+    /// A call that has begun: its name, and the text after the opening bracket up to where the line
+    /// is interrupted.
     Unfinished { name: &'a [u8], rest: &'a [u8] },
     /// The end of a call that has begun, from where its first line was interrupted.
     Resumed { rest: &'a [u8] },
@@ -206,6 +207,7 @@ fn parse_content(text: &[u8]) -> Result<LineContent<'_>, LineProblem> {
     })
 }
 
+/// Beginning of strace's comment on a thread that it begins to trace.
 const ATTACHED: &[u8] = b"strace: Process ";
 
 /// Thread that strace has begun to trace, from a comment at a line's end.

@@ -25,12 +25,16 @@ struct StraceFile {
     keeps_open: bool,
     /// Number of bytes of the file that were read into the buffer so far.
     offset: u64,
+    /// Size of a read, in bytes.
     step: usize,
     buffer: Vec<u8>,
+    /// The current line in the buffer, with its end.
     line: Range<usize>,
+    /// The line after the current one.
     next: Range<usize>,
     /// Number of the line, from 1 on.
     number: u64,
+    /// Whether the file was read up to its end.
     is_whole: bool,
     /// Thread of lines that name none.
     thread: Option<u32>,
@@ -92,7 +96,7 @@ impl StraceFile {
 
     /// Reads on. Returns false at the end of the file.
     fn read_more(&mut self) -> io::Result<bool> {
-        let held = self.buffer.len();
+        let buffered = self.buffer.len();
         let mut file: Box<dyn Read> = match self.file.take() {
             Some(file) => file,
             None => {
@@ -102,14 +106,14 @@ impl StraceFile {
             }
         };
         let read = file.as_mut().take(self.step as u64).read_to_end(&mut self.buffer);
-        self.offset += (self.buffer.len() - held) as u64;
+        self.offset += (self.buffer.len() - buffered) as u64;
         if self.keeps_open {
             self.file = Some(file);
         }
         // A truncated compressed file yields the data that it has.
         match read {
-            Err(error) if self.buffer.len() == held => Err(error),
-            _ => Ok(self.buffer.len() > held),
+            Err(error) if self.buffer.len() == buffered => Err(error),
+            _ => Ok(self.buffer.len() > buffered),
         }
     }
 
@@ -128,7 +132,7 @@ impl StraceFile {
                 // mark it as not understood.
                 self.buffer.truncate(from + 200);
                 searched = self.buffer.len();
-                if !self.pass_over_line()? {
+                if !self.skip_line_end()? {
                     self.buffer.push(b'\n');
                 }
                 continue;
@@ -141,21 +145,21 @@ impl StraceFile {
         }
     }
 
-    /// Drops the bytes up to the end of the line, which is kept. Returns false at the end of the
-    /// file.
-    fn pass_over_line(&mut self) -> io::Result<bool> {
-        let held = self.buffer.len();
+    /// Drops the bytes before the next line end, but not the line end. Returns false at the end of
+    /// the file.
+    fn skip_line_end(&mut self) -> io::Result<bool> {
+        let buffered = self.buffer.len();
         while self.read_more()? {
             match self
                 .buffer
-                .get(held..)
+                .get(buffered..)
                 .and_then(|more| more.iter().position(|byte| *byte == b'\n'))
             {
                 Some(end) => {
-                    self.buffer.drain(held..held + end);
+                    self.buffer.drain(buffered..buffered + end);
                     return Ok(true);
                 }
-                None => self.buffer.truncate(held),
+                None => self.buffer.truncate(buffered),
             }
         }
         Ok(false)
@@ -200,8 +204,8 @@ pub(super) fn open_file(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(ImportInput::from_reader(path, File::open(path)?)?.bytes)
 }
 
-/// Time by which a line is ordered among the lines of other files: a call's end, as far as that is
-/// known; but for a call that creates a thread its begin, before the thread's first line.
+/// Time by which a line is ordered among the lines of other files: the end of its call if it is
+/// known; for a call that creates a thread, the begin, which is before the thread's first line.
 fn order_of_line(line: &StraceLine) -> i64 {
     match line.what {
         LineContent::Call { name, rest }
@@ -217,11 +221,13 @@ fn order_of_line(line: &StraceLine) -> i64 {
 #[derive(Default)]
 pub(super) struct MergedLines {
     readers: Vec<StraceFile>,
-    /// For the other files: the time of their line, and their index.
+    /// For each file except the present one: the time of its line, and its index.
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
+    /// File of the latest returned line.
     present: Option<usize>,
     /// Latest time so far in each file, in nanoseconds since the Unix epoch.
     times: Vec<i64>,
+    /// Number of processed bytes that were not reported yet.
     read: u64,
 }
 

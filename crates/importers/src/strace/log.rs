@@ -2,8 +2,8 @@
 //! the trace shows.
 //!
 //! A log numbers its own flows. A socket becomes a flow of the log at its process's first call on
-//! it, and its names are written whenever more of them has become known. The ticks of the log are
-//! nanoseconds since the Unix epoch.
+//! the socket, and its names are written again whenever more of them become known. The ticks of the
+//! log are nanoseconds since the Unix epoch.
 
 use std::fs::File;
 use std::io;
@@ -22,7 +22,7 @@ use crate::tuning::{FULL_CHUNKS, NEW_FILE_MODE};
 
 /// Space in a log's header for the host's name, the executable's path and the arguments, including
 /// their terminating zeros.
-const ROOM: (usize, usize, usize) = (128, 1024, 2048);
+const MAX_HEADER_TEXTS: (usize, usize, usize) = (128, 1024, 2048);
 
 /// Name of a program.
 #[derive(Clone, Debug, Default)]
@@ -80,11 +80,11 @@ impl ProcessLog {
         salt: u64,
     ) -> ProcessLog {
         let mut writer = LogWriter::new(
-            truncate_text(host, ROOM.0 - 1),
+            truncate_text(host, MAX_HEADER_TEXTS.0 - 1),
             pid,
-            truncate_text(&program.executable, ROOM.1 - 1),
+            truncate_text(&program.executable, MAX_HEADER_TEXTS.1 - 1),
         );
-        let (mut arguments, mut room) = (Vec::new(), ROOM.2);
+        let (mut arguments, mut room) = (Vec::new(), MAX_HEADER_TEXTS.2);
         for argument in &program.arguments {
             let argument = truncate_text(argument, room.saturating_sub(1));
             room = room.saturating_sub(argument.len() + 1);
@@ -141,9 +141,9 @@ impl ProcessLog {
         self.writer.set_thread(at.thread).datagram(datagram);
     }
 
-    /// Flow of `socket`, to which `fd` refers; it is described first if it is new to the log, and
-    /// named again if more of its names is known. `listener` is the flow on which it was accepted,
-    /// 0 for none.
+    /// Flow of `socket`, to which `fd` refers. A socket that is new to the log is described first,
+    /// and a socket with changed names is named again. `listener` is the flow on which the socket
+    /// was accepted, 0 for none.
     pub(super) fn flow_of_socket(
         &mut self,
         at: RecordStamp,
@@ -203,7 +203,7 @@ impl ProcessLog {
             kind: socket.kind,
             protocol: socket.protocol,
             origin: if is_again { FlowOrigin::Socket } else { socket.origin },
-            // With the same kernel id, both would count as the same flow.
+            // With the same kernel id, the socket's former flow and this one would count as one.
             cookie: if is_again { 0 } else { self.socket_cookie(id) },
             listener,
             namespace: 0,
@@ -262,7 +262,7 @@ impl ProcessLog {
         1 << 63 | self.salt.wrapping_add(id)
     }
 
-    /// Writes full chunks, once there are many.
+    /// Writes full chunks to the file if there are many.
     pub(super) fn flush_if_large(&mut self) -> Result<(), Error> {
         if self.writer.full_chunks() < FULL_CHUNKS {
             return Ok(());

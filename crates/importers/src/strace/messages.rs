@@ -23,7 +23,7 @@ impl CallPayload {
         self.capacity = 0;
     }
 
-    /// Checksum of the bytes at `place`, if all of them are present.
+    /// CRC-32 of the payload's bytes at `place`; `None` if the line does not contain all of them.
     pub(super) fn checksum(&self, place: Range<u64>) -> Option<u32> {
         let ends = usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?;
         let bytes = self.bytes.get(ends)?;

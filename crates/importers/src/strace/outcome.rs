@@ -65,7 +65,7 @@ pub(super) struct StraceOutcome {
     pub(super) io_uring: u64,
     /// Number of connections with an unknown own name at the connecting end.
     pub(super) unnamed: u64,
-    /// Number of lines with times of a resolution of seconds or little better.
+    /// Number of lines with times of a resolution coarser than microseconds.
     pub(super) coarse: u64,
     /// Lines that were not understood.
     pub(super) skipped: SkipCounts,

@@ -49,8 +49,8 @@ pub(super) fn split_duration(text: &[u8]) -> (&[u8], Option<i64>) {
     (text.get(..begin - 1).unwrap_or(text), Some(nanoseconds))
 }
 
-/// Result at the end of a call's text (without duration), if it is a plain number, parsed from the
-/// end: nothing else ends in `) = 123`.
+/// Result of a call, if its text (without duration) ends in a plain number: nothing else ends in
+/// `) = 123`.
 pub(super) fn plain_result(text: &[u8]) -> Option<i64> {
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (before, number) = text.split_at_checked(text.len() - digits)?;

@@ -1,9 +1,9 @@
 //! Segmentation offload of UDP: sends that the kernel cuts into datagrams (`UDP_SEGMENT`), and
 //! receives of datagrams that it has joined (`UDP_GRO`).
 //!
-//! Their size is an option of the socket, or in the control data of a message. strace prints only
-//! level and type of the latter, as of version 6.1 and later; the size is used if it is printed,
-//! and otherwise [`Size::Unknown`] lets reconciliation take it from the other end.
+//! The datagrams' size is an option of the socket, or in the control data of a message. Of the
+//! control data, strace 6.1 and later print only level and type. The size is used if it is printed;
+//! otherwise [`Size::Unknown`] lets reconciliation take it from the other end.
 
 use super::arguments::ArgumentCursor;
 use super::call::StraceCall;

@@ -1,10 +1,10 @@
-//! The kernel's sockets, as far as the trace shows them, independent of the processes that hold
+//! The kernel's sockets, as far as the trace shows them, independent of the processes that use
 //! them.
 //!
 //! A socket is known from the call that created it, and is followed by its descriptors, which are
 //! copied by `dup` and inherited by children. A socket that was created outside the trace is known
-//! by its decoration: its inode, or its names, by which it is found when processes share it. A
-//! number of this importer replaces the kernel's id.
+//! by its decoration (what `strace -yy` prints after a descriptor): its inode or its names, by
+//! which it is found when processes share it. A number of this importer replaces the kernel's id.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::{FlowOrigin, FlowRole};
@@ -16,6 +16,7 @@ use super::segment_size::Size;
 /// Number of a socket. Numbers are not reused.
 pub(super) type SocketId = u64;
 
+/// Kinds of sockets (`SOCK_STREAM`, `SOCK_DGRAM`, `SOCK_SEQPACKET`).
 pub(super) const STREAM: u8 = 1;
 pub(super) const DATAGRAM: u8 = 2;
 pub(super) const SEQUENCE: u8 = 5;
@@ -138,7 +139,7 @@ pub(super) struct SocketTable {
     by_inode: FxHashMap<u64, SocketId>,
     by_names: FxHashMap<SocketNames, SocketId>,
     /// Whether the kernel distinguishes stream sockets among unix sockets.
-    tells_streams: bool,
+    distinguishes_streams: bool,
 }
 
 /// Domain, kind and both names.
@@ -240,12 +241,12 @@ impl SocketTable {
         if !after.2.is_empty() && after.0 != address::UNIX {
             self.by_names.insert(after, id);
         }
-        self.tells_streams |= decoration.starts_with(b"UNIX-STREAM");
+        self.distinguishes_streams |= decoration.starts_with(b"UNIX-STREAM");
         true
     }
 
-    /// Socket with this decoration, if it has a descriptor.
-    pub(super) fn find_shown(&self, seen: &DecoratedSocket) -> Option<SocketId> {
+    /// Finds the socket with this decoration among those that have a descriptor.
+    pub(super) fn find_decorated(&self, seen: &DecoratedSocket) -> Option<SocketId> {
         if let Some(inode) = seen.inode {
             return self.by_inode.get(&inode).copied();
         }
@@ -257,8 +258,8 @@ impl SocketTable {
         self.by_inode.get(&inode).copied()
     }
 
-    /// Records that the two are the ends of a pair. Returns false if they cannot be or are known to
-    /// be, or have more specific roles.
+    /// Records that the two sockets are the ends of a pair. Returns false if they cannot be a pair,
+    /// are known as one already, or have more specific roles.
     pub(super) fn pair_sockets(&mut self, one: SocketId, other: SocketId) -> bool {
         let (Some(first), Some(second)) = (self.all.get(&one), self.all.get(&other)) else {
             return false;
@@ -277,7 +278,7 @@ impl SocketTable {
 
     /// Adds a socket from its decoration, as its creation was not seen; `None` if its kind is not
     /// shown.
-    pub(super) fn add_shown(
+    pub(super) fn add_decorated(
         &mut self,
         seen: &DecoratedSocket,
         decoration: &[u8],
@@ -287,7 +288,7 @@ impl SocketTable {
             return None;
         }
         // Older kernels use one name for all unix sockets, and most are streams.
-        let unknown = if self.tells_streams { DATAGRAM } else { STREAM };
+        let unknown = if self.distinguishes_streams { DATAGRAM } else { STREAM };
         let id = self.add_socket(SocketSpec {
             domain: seen.domain,
             kind: if seen.kind == 0 { unknown } else { seen.kind },
@@ -354,10 +355,10 @@ mod tests {
         assert!(show(&mut sockets, id, "TCP:[77]"));
         assert!(show(&mut sockets, id, "TCP:[10.0.0.1:5000->10.0.0.2:80]"));
         let seen = |text: &str| descriptor::parse_socket(text.as_bytes()).unwrap();
-        assert_eq!(sockets.find_shown(&seen("TCP:[10.0.0.1:5000->10.0.0.2:80]")), Some(id));
-        assert_eq!(sockets.find_shown(&seen("TCP:[77]")), Some(id));
+        assert_eq!(sockets.find_decorated(&seen("TCP:[10.0.0.1:5000->10.0.0.2:80]")), Some(id));
+        assert_eq!(sockets.find_decorated(&seen("TCP:[77]")), Some(id));
         assert_eq!(
-            sockets.find_shown(&seen("TCP:[10.0.0.2:80->10.0.0.1:5000]")),
+            sockets.find_decorated(&seen("TCP:[10.0.0.2:80->10.0.0.1:5000]")),
             None,
             "that is the other end"
         );
@@ -365,7 +366,7 @@ mod tests {
         sockets.drop_reference(id);
         assert!(sockets.get(id).is_some());
         sockets.drop_reference(id);
-        assert!(sockets.get(id).is_none() && sockets.find_shown(&seen("TCP:[77]")).is_none());
+        assert!(sockets.get(id).is_none() && sockets.find_decorated(&seen("TCP:[77]")).is_none());
     }
 
     #[test]
@@ -373,7 +374,7 @@ mod tests {
         let mut sockets = SocketTable::default();
         let mut found = |text: &str| {
             let seen = descriptor::parse_socket(text.as_bytes()).unwrap();
-            let id = sockets.add_shown(&seen, text.as_bytes(), 1)?;
+            let id = sockets.add_decorated(&seen, text.as_bytes(), 1)?;
             sockets.get(id).map(|socket| (socket.kind, socket.role))
         };
         assert_eq!(found("UDP:[0.0.0.0:53]"), Some((DATAGRAM, FlowRole::Bind)));

@@ -18,15 +18,17 @@ use crate::tuning::{FINE_NS, MAX_HELD_LINES};
 #[derive(Debug)]
 struct TracedTask {
     process: ProcessId,
-    /// Call that has begun, with its text so far, the length of the name in the text, and the time
-    /// of the call in nanoseconds since the Unix epoch.
+    /// Call that has begun and has not returned.
     unfinished: Option<UnfinishedCall>,
 }
 
 #[derive(Debug)]
 struct UnfinishedCall {
+    /// Text of the call so far.
     text: Vec<u8>,
+    /// Length of the call's name in the text, in bytes.
     name: usize,
+    /// Time of the call, in nanoseconds since the Unix epoch.
     time: i64,
 }
 
@@ -38,6 +40,7 @@ pub(super) struct DeferredLine {
     pub(super) number: u64,
     /// Time of the line in nanoseconds since the Unix epoch, in the order of its file.
     pub(super) time: i64,
+    /// Time of the next line in its file; 0 if there is none.
     pub(super) next: i64,
 }
 
@@ -51,20 +54,22 @@ impl NextTime for DeferredLine {
 #[derive(Debug, Default)]
 pub(super) struct TaskTable {
     all: FxHashMap<u32, TracedTask>,
-    /// Threads in a call that creates another.
-    making: Vec<u32>,
+    /// Threads in a call that creates another thread.
+    creators: Vec<u32>,
+    /// Lines of each thread with an unknown creator.
     deferred: FxHashMap<u32, Vec<DeferredLine>>,
-    held_lines: usize,
+    /// Number of all deferred lines.
+    deferred_count: usize,
     /// Lines of threads with a creator that has become known.
     pub(super) released: Vec<DeferredLine>,
     payload: CallPayload,
 }
 
-fn makes_a_thread(name: &[u8]) -> bool {
+fn creates_thread(name: &[u8]) -> bool {
     matches!(name, b"clone" | b"clone3" | b"clone2" | b"fork" | b"vfork")
 }
 
-fn runs_a_program(name: &[u8]) -> bool {
+fn executes_program(name: &[u8]) -> bool {
     matches!(name, b"execve" | b"execveat")
 }
 
@@ -78,20 +83,21 @@ impl TaskTable {
         }
     }
 
-    /// Whether a line has to wait until its thread is known; it is stored then.
+    /// Stores a line that has to wait until the creator of its thread is known; returns whether it
+    /// was stored.
     pub(super) fn defer_line(
         &mut self,
         world: &mut TracedSystem,
         thread: u32,
         line: &StraceLine,
-        held: impl FnOnce() -> DeferredLine,
+        deferred: impl FnOnce() -> DeferredLine,
     ) -> bool {
         if self.all.contains_key(&thread) {
             return false;
         }
-        if let &[maker] = self.making.as_slice() {
+        if let &[creator] = self.creators.as_slice() {
             // Only one thread can be the creator of a new thread.
-            let child = self.all.get(&maker).and_then(|task| {
+            let child = self.all.get(&creator).and_then(|task| {
                 task.unfinished.as_ref().map(|begun| (task.process, begun.text.clone()))
             });
             if let Some((process, text)) = child {
@@ -99,11 +105,11 @@ impl TaskTable {
                 return false;
             }
         }
-        if self.making.is_empty() || self.held_lines >= MAX_HELD_LINES {
+        if self.creators.is_empty() || self.deferred_count >= MAX_HELD_LINES {
             return false;
         }
-        self.held_lines += 1;
-        self.deferred.entry(thread).or_default().push(held());
+        self.deferred_count += 1;
+        self.deferred.entry(thread).or_default().push(deferred());
         true
     }
 
@@ -112,8 +118,8 @@ impl TaskTable {
         for (_, mut lines) in self.deferred.drain() {
             self.released.append(&mut lines);
         }
-        self.held_lines = 0;
-        self.making.clear();
+        self.deferred_count = 0;
+        self.creators.clear();
     }
 
     /// Processes a line of `thread`. `None` if it is not understood.
@@ -133,7 +139,8 @@ impl TaskTable {
         match line.what {
             LineContent::Call { name, rest } => {
                 let (rest, duration) = result::split_duration(rest);
-                // On a coarse clock it ended immediately: before the next line was written.
+                // On a coarse clock, the call counts as ended immediately: it ended before the next
+                // line was written.
                 let end = duration.map(|duration| match line.unit > FINE_NS {
                     true => line.time,
                     false => line.time.saturating_add(duration),
@@ -160,7 +167,7 @@ impl TaskTable {
                 else {
                     return Some(());
                 };
-                self.making.retain(|maker| *maker != thread);
+                self.creators.retain(|creator| *creator != thread);
                 let (rest, duration) = result::split_duration(rest);
                 begun.text.extend_from_slice(rest);
                 // The line was written when the call returned; its duration counts from a moment
@@ -208,7 +215,7 @@ impl TaskTable {
         };
         // A thread that is about to execute another program was not one of the traced programs
         // before.
-        let counts = !matches!(line.what, LineContent::Call { name, .. } | LineContent::Unfinished { name, .. } if runs_a_program(name));
+        let counts = !matches!(line.what, LineContent::Call { name, .. } | LineContent::Unfinished { name, .. } if executes_program(name));
         world.imported.found_threads += u64::from(counts && !self.all.is_empty());
         let table = world.tables.add_table();
         let program = ProgramIdentity { executable: name.clone(), arguments: vec![name] };
@@ -232,8 +239,8 @@ impl TaskTable {
         if let Some(task) = self.all.get_mut(&caller.thread) {
             task.unfinished = Some(begun);
         }
-        if makes_a_thread(name) && !self.making.contains(&caller.thread) {
-            self.making.push(caller.thread);
+        if creates_thread(name) && !self.creators.contains(&caller.thread) {
+            self.creators.push(caller.thread);
         }
     }
 
@@ -243,8 +250,8 @@ impl TaskTable {
                 handle_exit(world, call.caller, call.name);
                 Some(())
             }
-            name if makes_a_thread(name) => self.handle_clone(world, call),
-            name if runs_a_program(name) => handle_exec(world, call),
+            name if creates_thread(name) => self.handle_clone(world, call),
+            name if executes_program(name) => handle_exec(world, call),
             b"unshare" => {
                 if call.arguments().read_flags().has_flag("CLONE_FILES") {
                     world.unshare_table(call.caller.process);
@@ -269,10 +276,10 @@ impl TaskTable {
             self.add_child(world, call.caller.process, child, call.rest, call.caller.time);
         }
         if let Some(mut lines) = self.deferred.remove(&child) {
-            self.held_lines -= lines.len();
+            self.deferred_count -= lines.len();
             self.released.append(&mut lines);
         }
-        if self.making.is_empty() {
+        if self.creators.is_empty() {
             self.release_deferred();
         }
         let made = ArgumentCursor::new(call.rest).read_all_flags();
@@ -328,7 +335,7 @@ impl TaskTable {
     /// Handles the end of a thread.
     fn end_thread(&mut self, world: &mut TracedSystem, caller: StraceCaller, end: ProcessLogEnd) {
         self.all.remove(&caller.thread);
-        self.making.retain(|maker| *maker != caller.thread);
+        self.creators.retain(|creator| *creator != caller.thread);
         let Some(process) = world.processes.get_mut(&caller.process) else { return };
         process.threads = process.threads.saturating_sub(1);
         if process.threads > 0 {

@@ -27,8 +27,8 @@ pub(super) struct StraceProcess {
     /// Time when the process's program began, in nanoseconds since the Unix epoch.
     pub(super) started: i64,
     pub(super) log: Option<ProcessLog>,
-    /// Whether the process has a log even if it uses no sockets: a child that only waits to execute
-    /// another program has none.
+    /// Whether the process has a log even if it uses no sockets. False for a child that only waits
+    /// to execute another program.
     pub(super) counts: bool,
     /// Number of the process's threads, as far as they are known.
     pub(super) threads: u32,
@@ -55,18 +55,19 @@ pub(super) struct TracedSystem {
     pub(super) tables: DescriptorTables,
     pub(super) sockets: SocketTable,
     pub(super) imported: StraceOutcome,
+    /// Paths of the logs of this import.
     names: FxHashSet<DataPath>,
     /// Error of the first log that could not be written.
     pub(super) failed: Option<Error>,
     /// Own names of sockets from an earlier reading of the files.
     pub(super) own_names: OwnNames,
-    /// Connections with unknown names.
+    /// Connections with an unknown own name at the connecting end.
     pub(super) unnamed: NamelessConnections,
     /// Number of calls that gave a socket its names, by thread, time and descriptor.
     namings: FxHashMap<(u32, i64, i32), u32>,
 }
 
-/// Descriptor of a process for a socket that is only mentioned.
+/// Descriptor number in a log for a socket without a descriptor in the process.
 const NO_DESCRIPTOR: i32 = -1;
 
 /// Caller of a call, with a time.
@@ -183,9 +184,9 @@ impl TracedSystem {
         flow
     }
 
-    /// Sets the own name that was found for `socket`, which connected or was accepted by a call
-    /// that was made or returned at `time`.
-    pub(super) fn add_named(
+    /// Sets the own name that an earlier reading of the files found for the socket `id`. The socket
+    /// connected at `time`, or was accepted at `time` if it `accepts`.
+    pub(super) fn set_own_name(
         &mut self,
         caller: StraceCaller,
         time: i64,
@@ -246,11 +247,14 @@ impl TracedSystem {
             return None;
         }
         let seen = descriptor::parse_socket(decoration)?;
-        let socket = match self.sockets.find_shown(&seen) {
+        let socket = match self.sockets.find_decorated(&seen) {
             Some(socket) if self.sockets.apply_decoration(socket, decoration, &seen) => socket,
             _ => {
-                let found =
-                    self.sockets.add_shown(&seen, decoration, self.pid_of_process(caller.process));
+                let found = self.sockets.add_decorated(
+                    &seen,
+                    decoration,
+                    self.pid_of_process(caller.process),
+                );
                 self.imported.unknown_sockets += u64::from(found.is_none());
                 found?
             }

@@ -56,6 +56,7 @@ struct TransferCall<'a> {
     direction: Direction,
     socket: SocketId,
     fd: i32,
+    /// Flow of the socket in the process's log; 0 if it is not known yet.
     flow: u32,
     arguments: ArgumentCursor<'a>,
     flags: Option<FlagWords<'a>>,
@@ -130,7 +131,7 @@ fn handle_descriptor(
             log_failed_call(world, call, direction, socket, fd, errno);
             fast_open(world, &moved, errno == result::EINPROGRESS)
         }
-        // An empty batch has nothing to show: `sendmmsg(3, NULL, 0, 0) = 0`.
+        // A batch without messages transfers nothing: `sendmmsg(3, NULL, 0, 0) = 0`.
         CallResult::Returned(0) if shape == PayloadShape::Batch => Some(()),
         CallResult::Returned(number) if number >= 0 => {
             let moved =
@@ -325,7 +326,7 @@ fn one_datagram(
     }
     facts.size = size(world, moved, control);
     let (caller, duration) = effective_time(world, moved);
-    // A read of nothing into an empty buffer means nothing.
+    // A read of no bytes into an empty buffer receives no datagram.
     if bytes == 0
         && payload.capacity == 0
         && moved.direction == Direction::Receive
@@ -388,16 +389,17 @@ fn log_datagram(
         }
         return;
     }
-    // Few calls return whether the datagram was larger; one that fills the buffers may have been.
+    // Few calls show whether the datagram was larger than the buffers; a datagram that fills them
+    // may have been.
     let fills = is_receive && !is_sequence && facts.bytes >= payload.capacity;
     let is_truncated = facts.is_truncated || fills;
     let received = if is_receive { facts.bytes.min(payload.capacity) } else { facts.bytes };
-    let is_last = |piece: &Range<u64>| piece.end > received || piece.end == facts.bytes;
-    for piece in facts.size.pieces(facts.bytes) {
-        let checksum = payload.checksum(piece.start.min(received)..piece.end.min(received));
+    let is_last = |range: &Range<u64>| range.end > received || range.end == facts.bytes;
+    for range in facts.size.datagram_ranges(facts.bytes) {
+        let checksum = payload.checksum(range.start.min(received)..range.end.min(received));
         let flags = [
-            // The bytes without room are the last ones.
-            (is_truncated && is_last(&piece), datagram_flag::TRUNCATED),
+            // The bytes that did not fit are at the end.
+            (is_truncated && is_last(&range), datagram_flag::TRUNCATED),
             (is_peek, datagram_flag::PEEKED),
             (checksum.is_none(), datagram_flag::NO_CHECKSUM),
             (facts.size == Size::Unknown, datagram_flag::JOINED),
@@ -410,7 +412,7 @@ fn log_datagram(
             flow: moved.flow,
             ticks,
             duration,
-            bytes: piece.end - piece.start,
+            bytes: range.end - range.start,
             checksum: checksum.unwrap_or(0),
             flags: flags.fold(0, |flags, (_, flag)| flags | flag),
             peer: &facts.peer,

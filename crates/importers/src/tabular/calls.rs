@@ -66,6 +66,7 @@ pub struct CallImporter {
     pub unit: TimeUnit,
 }
 
+/// Names of the columns.
 const NAMES: [&str; 13] = [
     "call_id",
     "caller",
@@ -81,6 +82,7 @@ const NAMES: [&str; 13] = [
     "caller_host",
     "callee_host",
 ];
+/// Indexes of columns in `NAMES`.
 const CALL_ID: usize = 0;
 const CALLER: usize = 1;
 const CALLEE: usize = 2;
@@ -186,7 +188,7 @@ impl CallImporter {
             .with_send_times([sent, sent, None])
             .with_recv_times([received, received, None])
             .with_payload(bytes.unwrap_or(0), 1);
-            let connection = ConnectionHint::OfCalls(direction);
+            let connection = ConnectionHint::Call(direction);
             target.write_message(row.file, message, [&nameless; 2], connection, call_id)?;
         }
         Ok(())

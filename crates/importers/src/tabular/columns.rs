@@ -17,9 +17,11 @@ pub(super) struct TableColumns<const N: usize> {
     names: [&'static str; N],
 }
 
-/// Reason why a row is not used: a fault of the row, or of everything after it.
+/// Reason why a row is not used.
 pub(super) enum UnusedRow {
+    /// The row is faulty, and the next row is read.
     Skipped(WrongValue),
+    /// The import cannot go on.
     Failed(Error),
 }
 
@@ -87,6 +89,7 @@ pub(super) fn read_table<'a, const N: usize>(
     }
 }
 
+/// Reads the header; returns the positions of the known columns, and the names of all others.
 fn read_header<R: Read, const N: usize>(
     file: &Path,
     rows: &mut CsvRows<R>,
@@ -158,7 +161,7 @@ impl<R: Read, const N: usize> TableRow<'_, R, N> {
         }
     }
 
-    /// The time in `column`.
+    /// The time in `column`, in nanoseconds; `None` if the field is empty.
     pub(super) fn time(&self, column: usize, unit: TimeUnit) -> Result<Option<i64>, WrongValue> {
         values::parse_time(self.field(column), unit).map_err(|wrong| self.in_column(column, wrong))
     }

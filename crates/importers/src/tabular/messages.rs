@@ -87,6 +87,7 @@ pub struct MessageImporter {
 }
 
 const COLUMNS: usize = 21;
+/// Names of the columns.
 const NAMES: [&str; COLUMNS] = [
     "id",
     "send_first",
@@ -110,6 +111,7 @@ const NAMES: [&str; COLUMNS] = [
     "src_host",
     "dst_host",
 ];
+/// Indexes of columns in `NAMES`.
 const SEND: [usize; 3] = [1, 2, 5];
 const RECV: [usize; 3] = [3, 4, 6];
 const ENDS: [usize; 2] = [7, 8];
@@ -228,7 +230,7 @@ impl MessageImporter {
             .with_send_times(sent)
             .with_recv_times(received)
             .with_payload(bytes, i32::try_from(parts).unwrap_or(i32::MAX));
-        let connection = ConnectionHint::Of(flow.map(FlowId::from_number), direction);
+        let connection = ConnectionHint::FlowAndDirection(flow.map(FlowId::from_number), direction);
         let endpoints = [&endpoints[0], &endpoints[1]];
         Ok(target.write_message(row.file, message, endpoints, connection, call_id)?)
     }

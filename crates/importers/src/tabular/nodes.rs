@@ -16,6 +16,7 @@ use crate::target::MessageTarget;
 /// Nodes by their ids in the table.
 pub(crate) struct NodeTable(FxHashMap<Box<str>, NodeId>);
 
+/// Names of the columns.
 const NAMES: [&str; 11] = [
     "id",
     "host",

@@ -178,9 +178,9 @@ impl Project5Importer {
             target.node_of_command(file, None, receiver)?,
         );
         let connection = match operation {
-            MessageOperation::Call => ConnectionHint::OfCalls(FROM_CONNECTING),
-            MessageOperation::Return => ConnectionHint::OfCalls(FROM_ACCEPTING),
-            MessageOperation::Message => ConnectionHint::Of(None, None),
+            MessageOperation::Call => ConnectionHint::Call(FROM_CONNECTING),
+            MessageOperation::Return => ConnectionHint::Call(FROM_ACCEPTING),
+            MessageOperation::Message => ConnectionHint::FlowAndDirection(None, None),
         };
         let endpoint = target.unknown_endpoint();
         let [src, dst] = [src, dst].map(|node| NodeEnd { node, endpoint, tid: None });

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::tuning::FARTHEST_NS;
+use crate::tuning::MAX_EPOCH_DISTANCE_NS;
 
 /// Unit of the times in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl WrongValue {
 }
 
 /// Parses a time in `unit`, whole or with decimals, as nanoseconds; smaller fractions are dropped.
-/// An empty text is not a time.
+/// `None` if the text is empty.
 pub(crate) fn parse_time(text: &[u8], unit: TimeUnit) -> Result<Option<i64>, WrongValue> {
     if text.is_empty() {
         return Ok(None);
@@ -115,13 +115,13 @@ pub(crate) fn parse_time(text: &[u8], unit: TimeUnit) -> Result<Option<i64>, Wro
         scale /= 10;
         value = value.checked_add(i64::from(digit - b'0') * scale).ok_or(()).map_err(far)?;
     }
-    if value > FARTHEST_NS {
+    if value > MAX_EPOCH_DISTANCE_NS {
         return Err(far(()));
     }
     Ok(Some(if negative { -value } else { value }))
 }
 
-/// Parses a number of `what`, at least 0; an empty text is not a number.
+/// Parses a number of `what` that is at least 0; `None` if the text is empty.
 pub(crate) fn parse_number(text: &[u8], what: &str) -> Result<Option<i64>, WrongValue> {
     if text.is_empty() {
         return Ok(None);
@@ -134,8 +134,8 @@ pub(crate) fn parse_number(text: &[u8], what: &str) -> Result<Option<i64>, Wrong
 
 /// Parses a text, which may be empty.
 pub(crate) fn parse_text(text: &[u8]) -> Result<&str, WrongValue> {
-    const LONGEST: usize = 4096;
-    let valid = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST);
+    const MAX_TEXT_BYTES: usize = 4096;
+    let valid = std::str::from_utf8(text).ok().filter(|text| text.len() <= MAX_TEXT_BYTES);
     valid.ok_or_else(|| {
         WrongValue::new(
             "invalid text",

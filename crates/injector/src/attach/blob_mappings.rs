@@ -3,7 +3,7 @@
 use super::installed_blob::InstalledBlob;
 use crate::maps::PAGE;
 use crate::memory::ProcessMemory;
-use crate::tuning::MAPPED;
+use crate::tuning::MAX_MAPPED_RANGES;
 
 /// Ranges that the blob of a process lists as mapped by itself, as addresses and lengths in bytes.
 /// Empty if the list cannot be read: memory that stays mapped does no harm.
@@ -17,7 +17,7 @@ pub(super) fn mapped_ranges(installed: &InstalledBlob, memory: &ProcessMemory) -
         if list == 0 {
             return None;
         }
-        memory.read(list, usize::try_from(count).ok()?.min(MAPPED) * 16).ok()
+        memory.read(list, usize::try_from(count).ok()?.min(MAX_MAPPED_RANGES) * 16).ok()
     };
     join_ranges(&read().unwrap_or_default())
 }

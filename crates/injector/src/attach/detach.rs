@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::evacuate::StoppedBlob;
-use super::initial_stack::MARK;
+use super::initial_stack::MARK_BYTES;
 use super::installed_blob::InstalledBlob;
 use super::kill_switch::switch_off;
 use super::permission::{self, shares_memory};
@@ -28,7 +28,10 @@ use crate::memory::ProcessMemory;
 use crate::outcome::{Error, SkipReason};
 use crate::remote::RemoteWorker;
 use crate::threads::{StoppedThreads, run_in_thread};
-use crate::tuning::{ALL_STOPPED, BREATH, COPIES, ENDING, FAILURES, STOPPED, TRACED, TRIES};
+use crate::tuning::{
+    ALL_STOPPED, COPY_SEARCHES, DETACH_TRIES, MAX_ENDING_TIME, MAX_FAILED_TRIES, MAX_STOPPED_TIME,
+    OTHER_TRACER_TIME, RETRY_PAUSE,
+};
 
 /// Process that received the blob, as it was when it was attached.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +58,7 @@ impl AttachOrigin {
 
     /// Whether the process `copy` may be a copy of this one. Another user's process may contain
     /// bytes that look like a blob by chance or intent, and must not be changed because of them.
-    fn may_have(&self, copy: u32) -> bool {
+    fn may_be_copy(&self, copy: u32) -> bool {
         copy == self.process || self.user == Some(0) || self.user == user_of(copy)
     }
 }
@@ -97,7 +100,7 @@ pub(super) fn detach_copies(
         }
     }
     // A copy may fork again in the meantime.
-    for round in 0..=COPIES {
+    for round in 0..=COPY_SEARCHES {
         let with_it: Vec<InstalledBlob> = find_copies(installed, origin)
             .into_iter()
             .filter(|copy| tried.insert(copy.process))
@@ -113,7 +116,9 @@ pub(super) fn detach_copies(
         }
         for copy in with_it {
             let detached = match round {
-                COPIES => Err(leave_switched_off(&copy, Error::Copies { process: copy.process })),
+                COPY_SEARCHES => {
+                    Err(leave_switched_off(&copy, Error::Copies { process: copy.process }))
+                }
                 _ => detach_blob(&copy),
             };
             match detached {
@@ -131,8 +136,8 @@ fn find_copies(installed: &InstalledBlob, origin: &AttachOrigin) -> Vec<Installe
         let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
         let copy = InstalledBlob { process, ..installed.clone() };
         // A child that shares its parent's memory is freed together with the parent.
-        let is_one = origin.may_have(process)
-            && ProcessMemory::open(process).is_ok_and(|memory| is_in(&copy, &memory))
+        let is_one = origin.may_be_copy(process)
+            && ProcessMemory::open(process).is_ok_and(|memory| has_mark(&copy, &memory))
             && !shares_memory(process);
         is_one.then_some(copy)
     });
@@ -141,16 +146,16 @@ fn find_copies(installed: &InstalledBlob, origin: &AttachOrigin) -> Vec<Installe
 
 /// Whether a process's memory contains this very blob. A blob of another recorder in another
 /// process of the same program may have the same address and the same jumps.
-fn is_in(installed: &InstalledBlob, memory: &ProcessMemory) -> bool {
+fn has_mark(installed: &InstalledBlob, memory: &ProcessMemory) -> bool {
     let (at, mark) = &installed.mark;
     memory.has_bytes(*at, mark)
 }
 
 /// Result of taking over a blob of another recorder.
 #[derive(Debug, Default)]
-pub(super) struct TakenOver {
-    /// Whether there was a blob, which was taken out.
-    pub is_one: bool,
+pub(super) struct TakeoverResult {
+    /// Whether a blob was found and taken out.
+    pub found: bool,
     /// Reasons why copies of the process still have the blob.
     pub remains: Vec<String>,
 }
@@ -160,18 +165,18 @@ pub(super) struct TakenOver {
 ///
 /// # Errors
 /// If the other recorder still runs, or the blob cannot be taken out.
-pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakenOver, Error> {
-    let mut taken = TakenOver::default();
+pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakeoverResult, Error> {
+    let mut taken = TakeoverResult::default();
     let origin = AttachOrigin::of_process(process);
     for (recorder, installed) in note::find_notes(process, memory)? {
-        if !is_in(&installed, memory) {
+        if !has_mark(&installed, memory) {
             continue;
         }
         if let Some(by) = recorder.living_id() {
             return Err(Error::skipped(process, SkipReason::Recorded { by }));
         }
         detach_blob(&installed)?;
-        taken.is_one = true;
+        taken.found = true;
         for copy in find_copies(&installed, &origin) {
             // The note of one process leads to no work in another one: each has its own note, and
             // no other is believed.
@@ -195,7 +200,7 @@ pub(super) fn take_over(process: u32, memory: &ProcessMemory) -> Result<TakenOve
 fn detach_blob(installed: &InstalledBlob) -> Result<(), Error> {
     let process = installed.process;
     let (mut failed, mut traced_since) = (0, None);
-    for left in (0..TRIES).rev() {
+    for left in (0..DETACH_TRIES).rev() {
         // The process's threads continue in any case.
         match run_in_thread(|| try_detach(installed, left == 0)) {
             Ok(true) => return Ok(()),
@@ -207,18 +212,20 @@ fn detach_blob(installed: &InstalledBlob) -> Result<(), Error> {
             // The kernel refuses immediately, so another tracer, or a thread of ours that has not
             // quite ended, is waited for by the clock.
             Err(source @ Error::Seize { .. }) => {
-                if left == 0 || traced_since.get_or_insert_with(Instant::now).elapsed() > TRACED {
+                if left == 0
+                    || traced_since.get_or_insert_with(Instant::now).elapsed() > OTHER_TRACER_TIME
+                {
                     return Err(leave_switched_off(installed, source));
                 }
             }
             Err(source) => {
                 (failed, traced_since) = (failed + 1, None);
-                if failed == FAILURES || left == 0 {
+                if failed == MAX_FAILED_TRIES || left == 0 {
                     return Err(leave_switched_off(installed, source));
                 }
             }
         }
-        thread::sleep(BREATH);
+        thread::sleep(RETRY_PAUSE);
     }
     Err(Error::StaysWithin { process })
 }
@@ -247,7 +254,7 @@ fn try_detach(installed: &InstalledBlob, last: bool) -> Result<bool, Error> {
     let mut threads = StoppedThreads::stop_even_stopped(process, Instant::now() + ALL_STOPPED)?;
     // A program that it has executed meanwhile has other memory.
     let memory = ProcessMemory::open(process)?;
-    if !is_in(installed, &memory) {
+    if !has_mark(installed, &memory) {
         threads.release_all();
         return Ok(true);
     }
@@ -281,7 +288,7 @@ fn take_out(
     is_out: bool,
 ) -> Result<(), Error> {
     let process = installed.process;
-    let until = Instant::now() + STOPPED;
+    let until = Instant::now() + MAX_STOPPED_TIME;
     let (facts, regions) = (memory.auxiliary_vector()?, memory.regions()?);
     // A file that was replaced on the disk meanwhile is no obstacle.
     let code = files::find_code_files(process, memory, &facts).unwrap_or_default();
@@ -296,7 +303,7 @@ fn take_out(
         }
         // If the recorder was killed before the blob had begun, there is nothing to end.
         let end = installed.ending.map(|ending| blob.wrapping_add(ending.function));
-        remote.set_deadline(Instant::now() + ENDING);
+        remote.set_deadline(Instant::now() + MAX_ENDING_TIME);
         let ended = end.map_or(Ok(0), |function| {
             remote.call_function(memory, function, 0, stack, "ending the injected code")
         });
@@ -315,7 +322,7 @@ fn take_out(
         threads.all.iter_mut().try_for_each(|thread| thread.set_gs_base(0))?;
         let own = blob_mappings::mapped_ranges(installed, memory);
         // Clears the mark, so that the blob is not found and ended again if unmapping fails below.
-        memory.write(installed.mark.0, &[0; MARK])?;
+        memory.write(installed.mark.0, &[0; MARK_BYTES])?;
         unmap_all(process, remote, installed.mapped.iter().chain(&own))?;
         match ended {
             Ok(0) => Ok(()),

@@ -18,23 +18,28 @@ use crate::memory::ProcessMemory;
 use crate::outcome::Error;
 use crate::ptrace::Registers;
 use crate::threads::{StoppedThread, StoppedThreads};
-use crate::tuning::{DROPPED, MOMENT, MOMENTS};
+use crate::tuning::{MAX_DROPPED_HOOKS, MOMENT, MOMENTS};
 
 /// Bytes below the stack pointer at which a stub keeps a return address that it has replaced.
-const KEPT_BELOW: u64 = 120;
+const SAVED_RETURN_DEPTH: u64 = 120;
 
 /// A blob in a process that stands still.
 pub(super) struct StoppedBlob<'a> {
     pub installed: &'a InstalledBlob,
     pub memory: &'a ProcessMemory,
+    /// Offsets by which waiting hooks are found.
     pub waiting: HookOffsets,
 }
 
-/// Slot of a thread, in which its hooks work.
+/// Slot of a thread: the memory in which its hooks work, found by the thread's GS base.
 struct RemoteSlot {
+    /// Address of the slot.
     at: u64,
+    /// Address of the newest waiting frame, or 0.
     newest: u64,
+    /// Start and end of the stack that hooks run on.
     stack: (u64, u64),
+    /// Start and end of the thread's alternate stack for signals.
     alternate: (u64, u64),
 }
 
@@ -69,7 +74,7 @@ impl StoppedBlob<'_> {
     /// Drops the hooks that wait for the thread's system call. Returns `false` if the thread is
     /// inside the blob, or will return to it.
     fn evacuate_thread(&self, thread: &mut StoppedThread) -> Result<bool, Error> {
-        for _ in 0..DROPPED {
+        for _ in 0..MAX_DROPPED_HOOKS {
             let slot = self.slot_of(&thread.registers)?;
             let at = thread.registers.rip;
             let is_interrupted = is_interrupted(&thread.registers);
@@ -95,10 +100,10 @@ impl StoppedBlob<'_> {
                 return Ok(false);
             }
             let Some(slot) = slot else { return Ok(true) };
-            // After its call, a hook continues.
-            let waits_behind =
+            // A hook that waits after its call will continue inside the blob.
+            let waits_after_call =
                 !is_interrupted && self.own_frame(&slot, &thread.registers)?.is_some();
-            return Ok(!waits_behind && self.is_idle(&slot, &thread.registers)?);
+            return Ok(!waits_after_call && self.is_idle(&slot, &thread.registers)?);
         }
         Ok(false)
     }
@@ -133,7 +138,8 @@ impl StoppedBlob<'_> {
         }))
     }
 
-    /// Frame of the hook that waits for the system call at or before the thread's position.
+    /// Frame of the hook that waits for the system call at or before the thread's position; `None`
+    /// if no hook waits for it.
     fn own_frame(&self, slot: &RemoteSlot, registers: &Registers) -> Result<Option<u64>, Error> {
         let kept = [
             registers.r15,
@@ -193,7 +199,7 @@ impl StoppedBlob<'_> {
             registers.rip = back.ok_or_else(|| self.inconsistent_state())?;
         } else if self.is_stub(self.memory.word(registers.rsp).unwrap_or(0)) {
             // The return address had been replaced.
-            let own = self.memory.word(registers.rsp.wrapping_sub(KEPT_BELOW))?;
+            let own = self.memory.word(registers.rsp.wrapping_sub(SAVED_RETURN_DEPTH))?;
             self.memory.write(registers.rsp, &own.to_le_bytes())?;
         }
         // The hook is dropped first: without it, the code after the call continues unchanged.

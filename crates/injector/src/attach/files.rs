@@ -11,7 +11,7 @@ use crate::maps::{self, ImageExtent, MemoryRegion, PAGE};
 use crate::memory::ProcessMemory;
 use crate::outcome::{Error, SkipReason};
 use crate::regular;
-use crate::tuning::CODE_BYTES;
+use crate::tuning::MAX_CODE_FILE_BYTES;
 
 /// File of code as mapped in a process.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ pub(crate) fn find_incompatibility(
     // A file that cannot be read yields no reason.
     let mut bytes = Vec::new();
     let read = regular::open_regular(&program.target.executable)
-        .and_then(|file| file.take(CODE_BYTES).read_to_end(&mut bytes));
+        .and_then(|file| file.take(MAX_CODE_FILE_BYTES).read_to_end(&mut bytes));
     Ok(read.ok().and_then(|_| incompatible_by_texts(&bytes)))
 }
 
@@ -95,6 +95,7 @@ fn covering_regions(
     Some(by)
 }
 
+/// The program's file. `heap` is the address up to which the heap has grown.
 fn program_file(
     process: u32,
     memory: &ProcessMemory,
@@ -117,6 +118,8 @@ fn program_file(
     Ok(CodeFile { target, headers, extent })
 }
 
+/// The library's file, which is mapped from the address `base` on. `heap` is the address up to
+/// which the heap has grown.
 fn library_file(
     process: u32,
     memory: &ProcessMemory,

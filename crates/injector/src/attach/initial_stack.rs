@@ -14,11 +14,11 @@ pub(crate) struct InitialStack {
     arguments: Vec<Vec<u8>>,
     variables: Vec<Vec<u8>>,
     vector: Vec<u8>,
-    mark: [u8; MARK],
+    mark: [u8; MARK_BYTES],
 }
 
-/// Size of a mark, in bytes.
-pub(crate) const MARK: usize = 16;
+/// Size of a mark, which no other blob has, in bytes.
+pub(crate) const MARK_BYTES: usize = 16;
 
 impl InitialStack {
     /// Contents for a process, with these variables.
@@ -41,8 +41,8 @@ impl InitialStack {
         Ok(InitialStack { arguments, variables, vector: memory.auxiliary_bytes()?, mark })
     }
 
-    /// Digest by which this stack differs from all others: its last bytes.
-    pub(crate) fn digest(&self) -> [u8; MARK] {
+    /// Mark by which this stack differs from all others: its last bytes.
+    pub(crate) fn mark(&self) -> [u8; MARK_BYTES] {
         self.mark
     }
 
@@ -52,7 +52,7 @@ impl InitialStack {
         self.word_count() * 8
             + self.vector.len()
             + texts.map(|text| text.len() + 1).sum::<usize>()
-            + MARK
+            + MARK_BYTES
     }
 
     fn word_count(&self) -> usize {

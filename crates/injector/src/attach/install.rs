@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::blob_mappings;
 use super::files::{self, CodeFile};
-use super::initial_stack::{InitialStack, MARK};
+use super::initial_stack::{InitialStack, MARK_BYTES};
 use super::installed_blob::InstalledBlob;
 use super::note;
 use super::patch_clearance;
@@ -105,13 +105,13 @@ pub(super) fn install_blob(
 /// Describes a blob that is to be placed.
 fn describe_blob(work: &InstallJob<'_>, laid: &PlacedCode) -> InstalledBlob {
     let (blob, bytes) = laid.mapped.first().copied().unwrap_or_default();
-    let told_end = blob + bytes - work.argument_and_stack + work.initial_stack.byte_count() as u64;
+    let stack_end = blob + bytes - work.argument_and_stack + work.initial_stack.byte_count() as u64;
     InstalledBlob {
         process: work.process,
         mapped: laid.mapped.clone(),
         stubs: laid.stubs.iter().map(|(_, range)| *range).collect(),
         code: (blob + work.blob.code.start, blob + work.blob.code.end),
-        mark: (told_end - MARK as u64, work.initial_stack.digest()),
+        mark: (stack_end - MARK_BYTES as u64, work.initial_stack.mark()),
         slot: blob + work.blob.null_slot,
         patches: laid.patches.clone(),
         ending: work.blob.ending,

@@ -1,6 +1,6 @@
 //! Description of a blob in a process, sufficient for its removal.
 
-use super::initial_stack::MARK;
+use super::initial_stack::MARK_BYTES;
 use crate::blob::{DetachInfo, TextPatch};
 
 /// A blob in a process, and its patches.
@@ -15,7 +15,7 @@ pub(crate) struct InstalledBlob {
     /// Range of the blob's code.
     pub code: (u64, u64),
     /// Address of bytes that no other blob has, and these bytes.
-    pub mark: (u64, [u8; MARK]),
+    pub mark: (u64, [u8; MARK_BYTES]),
     /// Address that the GS base of threads has at first.
     pub slot: u64,
     /// Patches of the text.
@@ -65,7 +65,7 @@ mod tests {
             mapped: Vec::new(),
             stubs: vec![(900, 2000)],
             code: (0, 0),
-            mark: (0, [0; MARK]),
+            mark: (0, [0; MARK_BYTES]),
             slot: 0,
             patches,
             ending: None,

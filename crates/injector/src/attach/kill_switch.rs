@@ -9,10 +9,12 @@ use crate::memory::ProcessMemory;
 /// written.
 pub(super) fn switch_off(installed: &InstalledBlob) -> bool {
     ProcessMemory::open(installed.process)
-        .is_ok_and(|memory| is_switched_off(installed, &memory).unwrap_or(false))
+        .is_ok_and(|memory| operate_switch(installed, &memory).unwrap_or(false))
 }
 
-fn is_switched_off(installed: &InstalledBlob, memory: &ProcessMemory) -> Option<bool> {
+/// Writes the words of the kill switch. Returns whether the hooks are off; `None` if the blob has
+/// no switch, or its memory cannot be read or written.
+fn operate_switch(installed: &InstalledBlob, memory: &ProcessMemory) -> Option<bool> {
     let at = installed.blob_address().wrapping_add(installed.ending?.switch?);
     let word = |at: u64| memory.word(at).ok();
     let mut words = [0; KillSwitch::WORDS];

@@ -14,31 +14,32 @@
 //! A note is a claim of the process that contains it. Its values are bounded, are rejected if they
 //! are inconsistent, and lead to work in that process only.
 
-use super::initial_stack::MARK;
+use super::initial_stack::MARK_BYTES;
 use super::installed_blob::InstalledBlob;
 use super::recorder::RecorderProcess;
 use crate::blob::{DetachInfo, HookOffsets, KillSwitch, TextPatch};
 use crate::maps::{self, MemoryRegion, PAGE};
 use crate::memory::ProcessMemory;
 use crate::outcome::Error;
-use crate::tuning::{NOTE_BYTES, NOTES, SEARCHED_BYTES};
+use crate::tuning::{MAX_NOTES, NOTE_BYTES, SEARCHED_BYTES};
 
 /// First words of a note, with its version.
-const BEGIN: [u64; 2] = [u64::from_le_bytes(*b"sockcap\0"), u64::from_le_bytes(*b"note 1\0\0")];
+const NOTE_BEGIN: [u64; 2] =
+    [u64::from_le_bytes(*b"sockcap\0"), u64::from_le_bytes(*b"note 1\0\0")];
 /// Index of the word that records whether the blob has begun.
-const BEGUN: usize = 11;
+const BEGUN_WORD: usize = 11;
 /// Maximum length of a patch of the text, in bytes.
 const MAX_PATCH: usize = 64;
 /// Number of words at the addresses of [`DetachInfo::mapped`].
 const MAPPED_WORDS: u64 = 2;
 
 /// Address after all addresses that a program can have.
-const END: u64 = 1 << 56;
+const ADDRESS_END: u64 = 1 << 56;
 
 /// Encodes the note of a blob.
 pub(super) fn encode_note(recorder: RecorderProcess, installed: &InstalledBlob) -> Vec<u8> {
     let (mark_at, mark) = installed.mark;
-    let (low, high) = digest_to_words(mark);
+    let (low, high) = mark_to_words(mark);
     let mut words = vec![recorder.process.into(), recorder.since, mark_at, low, high];
     words.extend([installed.slot, installed.code.0, installed.code.1]);
     let none =
@@ -62,13 +63,13 @@ pub(super) fn encode_note(recorder: RecorderProcess, installed: &InstalledBlob) 
         }
     }
     words.extend([mapped.unwrap_or(0), switch.unwrap_or(0), recorder.namespace]);
-    let head = BEGIN.into_iter().chain([words.len() as u64]);
+    let head = NOTE_BEGIN.into_iter().chain([words.len() as u64]);
     head.chain(words.iter().copied()).flat_map(u64::to_le_bytes).collect()
 }
 
 /// Marks in the note at an address that its blob has begun.
 pub(super) fn mark_begun(memory: &ProcessMemory, at: u64) -> Result<(), Error> {
-    memory.write(at + BEGUN as u64 * 8, &1u64.to_le_bytes())
+    memory.write(at + BEGUN_WORD as u64 * 8, &1u64.to_le_bytes())
 }
 
 /// Decodes the note of a blob in a process. `None` if it is not a note, or is broken.
@@ -78,7 +79,7 @@ pub(super) fn decode_note(process: u32, bytes: &[u8]) -> Option<(RecorderProcess
     let (begin, rest) = words.split_first_chunk()?;
     let (count, rest) = rest.split_first()?;
     let mut words = NoteWords(rest.get(..usize::try_from(*count).ok()?)?);
-    if *begin != BEGIN {
+    if *begin != NOTE_BEGIN {
         return None;
     }
     let [recorder, since, mark_at, low, high, slot, start, end] = words.next_words()?;
@@ -99,7 +100,7 @@ pub(super) fn decode_note(process: u32, bytes: &[u8]) -> Option<(RecorderProcess
     let namespace = words.next_word().unwrap_or(0);
     let recorder = RecorderProcess { process: recorder, since, namespace };
     let ending = (begun != 0).then_some(DetachInfo { function, waiting, mapped: own, switch });
-    let mark = (mark_at, digest_from_words(low, high));
+    let mark = (mark_at, mark_from_words(low, high));
     let code = (start, end);
     let installed = InstalledBlob { process, mapped, stubs, code, mark, slot, patches, ending };
     makes_sense(&installed).then_some((recorder, installed))
@@ -109,7 +110,7 @@ pub(super) fn decode_note(process: u32, bytes: &[u8]) -> Option<(RecorderProcess
 /// except the patches of the text.
 fn makes_sense(installed: &InstalledBlob) -> bool {
     let Some((blob, bytes)) = installed.mapped.first().copied() else { return false };
-    let after = |start: u64, bytes: u64| start.checked_add(bytes).filter(|end| *end <= END);
+    let after = |start: u64, bytes: u64| start.checked_add(bytes).filter(|end| *end <= ADDRESS_END);
     let is_range = |(start, bytes): &(u64, u64)| {
         let is_whole = start.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE);
         is_whole && *start != 0 && *bytes != 0 && after(*start, *bytes).is_some()
@@ -134,7 +135,7 @@ fn makes_sense(installed: &InstalledBlob) -> bool {
     installed.mapped.iter().all(is_range)
         && is_inside(installed.code)
         && installed.stubs.iter().all(|range| is_inside(*range))
-        && after(installed.mark.0, MARK as u64)
+        && after(installed.mark.0, MARK_BYTES as u64)
             .is_some_and(|end| is_inside((installed.mark.0, end)))
         && after(installed.slot, 8).is_some_and(|end| is_inside((installed.slot, end)))
         && installed.patches.iter().all(is_change)
@@ -152,7 +153,7 @@ pub(super) fn find_notes(
     let notes = pages.take((SEARCHED_BYTES / PAGE) as usize).filter_map(|at| {
         let begin = memory.read(at, 24).ok()?;
         let (mark, count) = begin.split_at_checked(16)?;
-        if mark != BEGIN.map(u64::to_le_bytes).as_flattened() {
+        if mark != NOTE_BEGIN.map(u64::to_le_bytes).as_flattened() {
             return None;
         }
         let count = count.first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
@@ -161,12 +162,12 @@ pub(super) fn find_notes(
     });
     // A process may make up notes, so only a few are read.
     let notes = notes
-        .take(NOTES)
+        .take(MAX_NOTES)
         .filter_map(|(at, bytes)| decode_note(process, &memory.read(at, bytes as usize).ok()?));
     Ok(notes.collect())
 }
 
-/// Words that are still to be decoded.
+/// Words that are still to be decoded. Each method returns `None` if too few are left.
 struct NoteWords<'a>(&'a [u64]);
 
 impl NoteWords<'_> {
@@ -198,13 +199,13 @@ impl NoteWords<'_> {
 }
 
 /// Splits a mark into two words.
-fn digest_to_words(mark: [u8; MARK]) -> (u64, u64) {
+fn mark_to_words(mark: [u8; MARK_BYTES]) -> (u64, u64) {
     let mark = u128::from_le_bytes(mark);
     (mark as u64, (mark >> 64) as u64)
 }
 
 /// Joins a mark from two words.
-fn digest_from_words(low: u64, high: u64) -> [u8; MARK] {
+fn mark_from_words(low: u64, high: u64) -> [u8; MARK_BYTES] {
     (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
 }
 
@@ -240,7 +241,7 @@ mod tests {
         let mut bytes = encode_note(recorder, &installed);
         let before = InstalledBlob { ending: None, ..installed.clone() };
         assert_eq!(decode_note(7, &bytes).unwrap().1, before);
-        bytes[BEGUN * 8] = 1;
+        bytes[BEGUN_WORD * 8] = 1;
         let read = decode_note(7, &[&bytes[..], &[1; 20]].concat()).unwrap();
         assert_eq!(read, (recorder, installed));
         assert_eq!(decode_note(7, &bytes[..bytes.len() - 8]), None);
@@ -251,7 +252,7 @@ mod tests {
     fn an_older_note_is_read() {
         let installed = installed();
         let mut bytes = encode_note(RecorderProcess::current(), &installed);
-        bytes[BEGUN * 8] = 1;
+        bytes[BEGUN_WORD * 8] = 1;
         bytes.truncate(bytes.len() - 16);
         let count = (bytes.len() as u64 - 24) / 8;
         bytes[16..24].copy_from_slice(&count.to_le_bytes());
@@ -284,7 +285,7 @@ mod tests {
             let mut installed = installed();
             change(&mut installed);
             let mut bytes = encode_note(RecorderProcess::current(), &installed);
-            bytes[BEGUN * 8] = 1;
+            bytes[BEGUN_WORD * 8] = 1;
             assert_eq!(decode_note(7, &bytes), None, "change {number}");
         }
     }
@@ -299,7 +300,7 @@ mod tests {
             }
             if let Some((recorder, installed)) = decode_note(7, &bytes) {
                 let mut again = encode_note(recorder, &installed);
-                again[BEGUN * 8] = installed.ending.is_some().into();
+                again[BEGUN_WORD * 8] = installed.ending.is_some().into();
                 assert_eq!(decode_note(7, &again), Some((recorder, installed)));
             }
         }

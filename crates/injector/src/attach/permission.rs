@@ -40,7 +40,7 @@ pub(crate) fn check_attachable(process: u32) -> Result<(), Error> {
     // A process that may not be inspected may not be traced either; the error has the reason.
     let maps = fs::read(format!("/proc/{process}/maps"))
         .map_err(|error| explain_refusal(process, error))?;
-    if !sees_the_same(process) {
+    if !sees_same_files(process) {
         return left(SkipReason::OtherFiles);
     }
     match loaded_library(&maps) {
@@ -87,7 +87,7 @@ fn filter_count(status: &str) -> u32 {
 }
 
 /// Whether a process sees the same files under the same paths as this one.
-fn sees_the_same(process: u32) -> bool {
+fn sees_same_files(process: u32) -> bool {
     let mounts = |who: &str| fs::read_link(format!("/proc/{who}/ns/mnt")).ok();
     let root = |who: &str| fs::read_link(format!("/proc/{who}/root")).ok();
     let process = process.to_string();

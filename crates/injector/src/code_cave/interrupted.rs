@@ -7,7 +7,7 @@ use crate::ptrace::Registers;
 
 /// Size of the vector registers in the layout of `fxsave`, with which an `xsave` area begins, in
 /// bytes.
-const VECTORS: usize = 512;
+const VECTOR_BYTES: usize = 512;
 
 core::arch::global_asm!(
     ".pushsection .rodata.sockcap_whole_foothold,\"a\",@progbits",
@@ -77,7 +77,7 @@ fn instruction_bytes() -> &'static [u8] {
 
 /// Size of code and data, in bytes.
 pub(crate) fn cave_bytes() -> usize {
-    (instruction_bytes().len() + VECTORS + 19 * 8).next_multiple_of(16)
+    (instruction_bytes().len() + VECTOR_BYTES + 19 * 8).next_multiple_of(16)
 }
 
 /// Assembles code and numbers for a thread with these registers, vector registers (as `xsave` lays
@@ -85,8 +85,8 @@ pub(crate) fn cave_bytes() -> usize {
 pub(crate) fn assemble_cave(registers: &Registers, vectors: &[u8], mask: u64) -> Vec<u8> {
     let at = restart_syscall(registers);
     let mut code = instruction_bytes().to_vec();
-    let end = code.len() + VECTORS;
-    code.extend(vectors.iter().take(VECTORS));
+    let end = code.len() + VECTOR_BYTES;
+    code.extend(vectors.iter().take(VECTOR_BYTES));
     code.resize(end, 0);
     let numbers = [
         mask, at.eflags, at.rsp, at.rip, at.r15, at.r14, at.r13, at.r12, at.r11, at.r10, at.r9,
@@ -104,18 +104,18 @@ pub(crate) fn is_cave(bytes: &[u8]) -> bool {
 
 /// Whether the kernel would restart a thread's system call.
 pub(crate) fn is_interrupted(registers: &Registers) -> bool {
-    const AGAIN: [i64; 4] = [-512, -513, -514, -516];
-    registers.orig_rax.cast_signed() >= 0 && AGAIN.contains(&registers.rax.cast_signed())
+    const RESTART_CODES: [i64; 4] = [-512, -513, -514, -516];
+    registers.orig_rax.cast_signed() >= 0 && RESTART_CODES.contains(&registers.rax.cast_signed())
 }
 
 /// Registers of a thread as the kernel would set them to restart its system call.
 fn restart_syscall(registers: &Registers) -> Registers {
-    const BY_BLOCK: i64 = -516;
+    const RESTART_BLOCK: i64 = -516;
     let mut again = *registers;
     if is_interrupted(registers) {
         again.rip = registers.rip.wrapping_sub(2);
         again.rax = match registers.rax.cast_signed() {
-            BY_BLOCK => libc::SYS_restart_syscall as u64,
+            RESTART_BLOCK => libc::SYS_restart_syscall as u64,
             _ => registers.orig_rax,
         };
     }
@@ -136,7 +136,7 @@ mod tests {
         let code = assemble_cave(&registers(), &[7; 600], 1);
         assert_eq!(code.len(), cave_bytes());
         assert_eq!(code[..14], super::super::CODE[..14]);
-        assert_eq!(code[instruction_bytes().len()..][..VECTORS], [7; VECTORS]);
+        assert_eq!(code[instruction_bytes().len()..][..VECTOR_BYTES], [7; VECTOR_BYTES]);
     }
 
     #[test]

@@ -29,14 +29,14 @@ const ITSELF: [u8; 4] = *b"SCX1";
 /// First bytes of an announcement for the thread's next child.
 const CHILD: [u8; 4] = *b"SCX2";
 /// Number of bytes before the path.
-pub(crate) const HEAD: usize = 10;
+pub(crate) const HEAD_BYTES: usize = 10;
 /// Maximum length of a path, in bytes (`PATH_MAX`).
 const MAX_PATH: usize = 4096;
 
 /// Content of an announcement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExecAnnouncement {
-    /// Thread that executes the program.
+    /// Which thread executes the program: the announcing one, or its next child.
     pub who: ExecutingThread,
     /// Id of the thread, in its process's own namespace.
     pub tid: u32,
@@ -72,7 +72,7 @@ pub(crate) fn write_tid(bytes: &mut [u8], tid: u32) {
 /// Reads an announcement. Bytes that are not an announcement, or not a complete one, are an error.
 pub(crate) fn read_announcement(mut from: impl Read) -> io::Result<ExecAnnouncement> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-    let mut head = [0; HEAD];
+    let mut head = [0; HEAD_BYTES];
     from.read_exact(&mut head)?;
     let [a, b, c, d, t0, t1, t2, t3, l0, l1] = head;
     let length = usize::from(u16::from_le_bytes([l0, l1]));

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use crate::outcome::Error;
 use crate::ptrace::Tid;
-use crate::rights::is_of;
+use crate::rights::has_effective_user;
 
 /// Process id of a connection's peer if the peer belongs to this process's user. Root accepts all
 /// users, as its children may have become any of them.
@@ -24,7 +24,7 @@ pub(crate) fn peer_process(connection: &UnixStream) -> Result<u32, Error> {
     })?;
     // The process id is from the moment of the connection. If the process has ended since, another
     // user's process may have the id.
-    if !is_of(process, other.as_raw()) {
+    if !has_effective_user(process, other.as_raw()) {
         return Err(refused("its sender has ended, or has changed its user".to_owned()));
     }
     Ok(process)
@@ -71,9 +71,9 @@ mod tests {
     #[test]
     fn a_process_of_another_user_is_not_the_one_that_connected() {
         let own = rustix::process::geteuid().as_raw();
-        assert!(is_of(std::process::id(), own));
-        assert!(!is_of(std::process::id(), own + 1));
-        assert!(!is_of(u32::MAX, own));
+        assert!(has_effective_user(std::process::id(), own));
+        assert!(!has_effective_user(std::process::id(), own + 1));
+        assert!(!has_effective_user(u32::MAX, own));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::blob::Prepare;
 use crate::outcome::{Error, InjectionOutcome};
 use crate::rights;
 use crate::trace::{self, ExecutingThread, PendingExec};
-use crate::tuning::{AT_ONCE, CLOSING, MESSAGE, TICK};
+use crate::tuning::{CLOSE_CHECK_INTERVAL, MAX_CLOSE_TIME, MAX_CONCURRENT, MAX_MESSAGE_TIME};
 
 /// Report on an announced exec.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl ActiveAnnouncement {
     /// Counts one more announcement in progress; `None` if the maximum is reached.
     fn try_begin(shared: &Arc<ServerState>) -> Option<ActiveAnnouncement> {
         let running = ActiveAnnouncement(Arc::clone(shared));
-        (running.0.running.fetch_add(1, SeqCst) < AT_ONCE).then_some(running)
+        (running.0.running.fetch_add(1, SeqCst) < MAX_CONCURRENT).then_some(running)
     }
 }
 
@@ -84,7 +84,7 @@ impl AnnouncementServer {
             far::bind(path).map_err(|source| Error::Socket { path: far::path(path), source })?;
         let shared = Arc::new(ServerState::default());
         let of_thread = Arc::clone(&shared);
-        let taking = Taking { listener, far, shared: of_thread, prepare, reporter };
+        let taking = AnnouncementAcceptor { listener, far, shared: of_thread, prepare, reporter };
         let accept = move || taking.run();
         let accepting = thread::Builder::new().name("announcements".to_owned()).spawn(accept);
         let path = path.to_owned();
@@ -99,7 +99,7 @@ impl AnnouncementServer {
         let _ = self.accepting.join();
         let _ = std::fs::remove_file(&self.path);
         let _ = std::fs::remove_file(far::path(&self.path));
-        let until = Instant::now() + CLOSING;
+        let until = Instant::now() + MAX_CLOSE_TIME;
         while self.shared.running.load(SeqCst) > 0 && Instant::now() < until {
             thread::sleep(Duration::from_millis(1));
         }
@@ -107,7 +107,7 @@ impl AnnouncementServer {
 }
 
 /// State of the thread that accepts connections.
-struct Taking {
+struct AnnouncementAcceptor {
     /// Socket to which processes connect.
     listener: UnixListener,
     /// Datagram socket for connections from processes that cannot reach `listener` by path.
@@ -117,21 +117,21 @@ struct Taking {
     reporter: ExecReporter,
 }
 
-impl Taking {
+impl AnnouncementAcceptor {
     /// Accepts connections until the server is closed.
     fn run(&self) {
         while !self.shared.closed.load(SeqCst) {
             let mut ready =
                 [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.far, PollFlags::IN)];
             // An error here occurs below, too.
-            let _ = poll(&mut ready, Some(&TICK));
+            let _ = poll(&mut ready, Some(&CLOSE_CHECK_INTERVAL));
             let connected = self.listener.accept().map(|(connection, _)| connection);
             for taken in [connected, far::receive(&self.far)] {
                 match taken {
                     Ok(connection) => self.begin(connection),
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                     Err(error) if error.kind() == ErrorKind::InvalidData => {
-                        self.tell("it is not a connection of its sender".to_owned());
+                        self.report_failure("it is not a connection of its sender".to_owned());
                     }
                     // No file descriptors: senders wait for a bounded time.
                     Err(_) => thread::sleep(Duration::from_millis(10)),
@@ -144,7 +144,7 @@ impl Taking {
     fn begin(&self, connection: UnixStream) {
         let Some(running) = ActiveAnnouncement::try_begin(&self.shared) else {
             send_answer(&connection, false);
-            return self.tell(format!("{AT_ONCE} others are in progress"));
+            return self.report_failure(format!("{MAX_CONCURRENT} others are in progress"));
         };
         let (prepare, of_thread) = (Arc::clone(&self.prepare), Arc::clone(&self.reporter));
         let work = move || {
@@ -154,12 +154,12 @@ impl Taking {
             drop(running);
         };
         if let Err(error) = thread::Builder::new().name("announced".to_owned()).spawn(work) {
-            self.tell(format!("there is no thread for it: {error}"));
+            self.report_failure(format!("there is no thread for it: {error}"));
         }
     }
 
     /// Reports why an announcement of an unknown program failed.
-    fn tell(&self, why: String) {
+    fn report_failure(&self, why: String) {
         let result = Err(Error::Announcement(why));
         (self.reporter)(ExecReport { process: 0, program: PathBuf::new(), result });
     }
@@ -198,8 +198,8 @@ fn receive_announcement(
     connection.set_nonblocking(false).map_err(kernel)?;
     let process = peer::peer_process(connection);
     report.process = *process.as_ref().unwrap_or(&0);
-    connection.set_read_timeout(Some(MESSAGE)).map_err(kernel)?;
-    connection.set_write_timeout(Some(MESSAGE)).map_err(kernel)?;
+    connection.set_read_timeout(Some(MAX_MESSAGE_TIME)).map_err(kernel)?;
+    connection.set_write_timeout(Some(MAX_MESSAGE_TIME)).map_err(kernel)?;
     let message = message::read_announcement(connection).map_err(kernel)?;
     // The program is named even if its process may not announce it.
     report.program = message.program;

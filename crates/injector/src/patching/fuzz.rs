@@ -91,7 +91,7 @@ fn check_patches(
     }
     let check = StubWalker { patches, bias, stubs_at };
     for site in sites {
-        let patched = !matches!(site.kind, PatchKind::Left(_));
+        let patched = !matches!(site.kind, PatchKind::Unpatched(_));
         assert_eq!(site.before.is_some(), patched, "{site:?}");
         for window in site.before.iter().chain(&site.after) {
             assert_eq!(bytes(window.address, window.displaced.len()), Some(&*window.displaced));

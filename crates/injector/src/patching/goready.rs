@@ -15,7 +15,7 @@ use crate::patching::windows::PatchWindow;
 /// First bytes of the table: its version, two zeros, alignment of code, and size of a pointer.
 const MAGIC: &[u8] = b"\xf1\xff\xff\xff\x00\x00\x01\x08";
 /// Alignment of the table.
-const ALIGNED: usize = 8;
+const TABLE_ALIGNMENT: usize = 8;
 
 /// Name of the function.
 const READY: &[u8] = b"runtime.runqput\0";
@@ -41,7 +41,7 @@ const SUB: [(&[u8], usize); 2] = [(b"\x48\x83\xec", 4), (b"\x48\x81\xec", 7)];
 pub(crate) fn find_ready_window(image: &ElfImage<'_>, syscall6: u64) -> Option<PatchWindow> {
     let segments = || image.segments.iter();
     let tables = segments().flat_map(|segment| {
-        let places = memmem::find_iter(segment.bytes, MAGIC).filter(|at| at % ALIGNED == 0);
+        let places = memmem::find_iter(segment.bytes, MAGIC).filter(|at| at % TABLE_ALIGNMENT == 0);
         places.filter_map(|at| segment.bytes.get(at..))
     });
     let ready = tables
@@ -85,7 +85,8 @@ impl<'a> GoFunctionTable<'a> {
         Some(GoFunctionTable { bytes, count: word(0)?, names: word(3)?, functions: word(7)? })
     }
 
-    /// Address of the function, given that of the function which makes system calls.
+    /// Address of the function `runtime.runqput`, given that of the function which makes system
+    /// calls. `None` if the table lacks one of the two functions.
     fn ready_address(&self, syscall6: u64) -> Option<u64> {
         let (mut ready, mut known) = (None, None);
         for at in 0..self.count {

@@ -22,7 +22,7 @@ pub(crate) use segment::ImageSegment;
 use crate::patching::error::PatchError;
 
 /// End of the addresses of programs. Segments beyond it cannot be loaded.
-const END: u64 = 1 << 47;
+const ADDRESS_END: u64 = 1 << 47;
 
 /// How an image is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,8 @@ impl<'a> ElfImage<'a> {
                 elf::PT_LOAD => {
                     let bytes = segment.data(endian, file).unwrap_or_default();
                     let length = segment.p_memsz(endian).max(bytes.len() as u64);
-                    let Some(last) = address.checked_add(length).filter(|end| *end <= END) else {
+                    let Some(last) = address.checked_add(length).filter(|end| *end <= ADDRESS_END)
+                    else {
                         continue;
                     };
                     begin = begin.min(address);

@@ -13,7 +13,7 @@ pub enum PatchKind {
     /// A jump over the `syscall`, which is executed elsewhere.
     Over,
     /// The site is not patched.
-    Left(UnpatchedReason),
+    Unpatched(UnpatchedReason),
 }
 
 /// Reason why a site is not patched.

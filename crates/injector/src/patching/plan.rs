@@ -77,7 +77,7 @@ impl PatchPlan {
     pub fn count_unpatched(&self) -> std::collections::BTreeMap<UnpatchedReason, usize> {
         let mut left = std::collections::BTreeMap::new();
         for site in &self.sites {
-            if let PatchKind::Left(reason) = site.kind
+            if let PatchKind::Unpatched(reason) = site.kind
                 && reason != UnpatchedReason::Unwanted
             {
                 *left.entry(reason).or_default() += 1;
@@ -111,7 +111,7 @@ pub fn plan_patches(image: &ElfImage<'_>) -> Result<PatchPlan, PatchError> {
         };
         let mut planned = PatchSite {
             address: site.address,
-            kind: PatchKind::Left(reason.unwrap_or(UnpatchedReason::NoRoom)),
+            kind: PatchKind::Unpatched(reason.unwrap_or(UnpatchedReason::NoRoom)),
             runtime: runtime.unwrap_or(SiteRuntime::Go { has_goroutine: false }),
             numbers,
             before: None,
@@ -135,7 +135,7 @@ pub fn plan_patches(image: &ElfImage<'_>) -> Result<PatchPlan, PatchError> {
     if image.go_version().is_none() {
         sites.extend(uncertain.into_iter().map(|address| PatchSite {
             address,
-            kind: PatchKind::Left(UnpatchedReason::Uncertain),
+            kind: PatchKind::Unpatched(UnpatchedReason::Uncertain),
             runtime: SiteRuntime::C,
             numbers: SyscallNumber::Variable,
             before: None,
@@ -190,8 +190,8 @@ fn plan_site(
         let after = neighbour.after.as_ref().map_or(0, PatchWindow::taken_end);
         after.max(neighbour.address + 2)
     });
-    let ground = WindowSearch { site: found, reached, floor, ceiling: next.unwrap_or(u64::MAX) };
-    let before = ground.window_before();
+    let search = WindowSearch { site: found, reached, floor, ceiling: next.unwrap_or(u64::MAX) };
+    let before = search.window_before();
     // Between two near neighbours, one window serves both.
     let shared = match (&before, &neighbour, found_before) {
         (Err(UnpatchedReason::Neighbour), Some(neighbour), Some(found_before))
@@ -204,11 +204,11 @@ fn plan_site(
         _ => None,
     };
     let before = shared.clone().map_or(before, Ok);
-    let after = ground.window_after();
+    let after = search.window_after();
     let is_c = site.runtime == SiteRuntime::C;
     let returns = is_c
-        && ground.returns_immediately()
-        && !ground.uses_red_zone()
+        && search.returns_immediately()
+        && !search.uses_red_zone()
         && !site.numbers.returns_twice();
     match (before, after) {
         (Ok(before), Ok(after)) => {
@@ -224,16 +224,16 @@ fn plan_site(
             site.before = Some(before);
         }
         (before, after) => {
-            match ground.windows_over() {
+            match search.windows_over() {
                 // To cancel threads, libc checks whether they wait at the call itself, which is
                 // just before a return.
-                Ok((first, last)) if is_c && (before.is_err() || !ground.returns_immediately()) => {
+                Ok((first, last)) if is_c && (before.is_err() || !search.returns_immediately()) => {
                     site.kind = PatchKind::Over;
                     (site.before, site.after) = (Some(first), Some(last));
                 }
                 _ => {
                     let reason = before.err().or(after.err()).unwrap_or(UnpatchedReason::NoRoom);
-                    site.kind = PatchKind::Left(reason);
+                    site.kind = PatchKind::Unpatched(reason);
                 }
             }
             return;

@@ -13,7 +13,7 @@ use twox_hash::XxHash3_128;
 use crate::patching::goroutines::GoroutineFields;
 use crate::patching::kind::PatchKind;
 use crate::patching::plan::{PatchPlan, PatchSite};
-use crate::patching::tuning::{KEPT_SITES, WINDOW_BYTES};
+use crate::patching::tuning::{MAX_KEPT_SITES, MAX_WINDOW_BYTES};
 use crate::patching::windows::PatchWindow;
 
 const MAGIC: &[u8; 8] = b"SCSURV\r\n";
@@ -24,7 +24,7 @@ const VERSION: &[u8] = env!("SURVEY_VERSION").as_bytes();
 pub(crate) const HEAD_BYTES: usize = MAGIC.len() + VERSION.len() + 16;
 
 /// End of the addresses of programs.
-const END: u64 = 1 << 47;
+const ADDRESS_END: u64 = 1 << 47;
 
 impl PatchPlan {
     /// Encodes the plan of the file with `key`.
@@ -51,7 +51,8 @@ impl PatchPlan {
     /// Bytes that a file must have at linked addresses for this to be its plan: each patched system
     /// call, and the instructions that give way to jumps.
     pub fn evidence(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let patched = self.sites.iter().filter(|site| !matches!(site.kind, PatchKind::Left(_)));
+        let patched =
+            self.sites.iter().filter(|site| !matches!(site.kind, PatchKind::Unpatched(_)));
         let of_sites = patched.flat_map(move |site| {
             let windows = site.before.iter().chain(&site.after);
             windows.flat_map(window_bytes).chain([(site.address, &b"\x0f\x05"[..])])
@@ -61,9 +62,9 @@ impl PatchPlan {
 
     /// Whether sites and windows are consistent with planning.
     fn is_possible(&self) -> bool {
-        self.sites.len() <= KEPT_SITES
+        self.sites.len() <= MAX_KEPT_SITES
             && self.span.start <= self.span.end
-            && self.span.end <= END
+            && self.span.end <= ADDRESS_END
             && self.sites.is_sorted_by(|one, next| one.address < next.address)
             && self.sites.iter().all(is_possible_site)
             && self.ready.iter().all(is_possible_window)
@@ -82,18 +83,21 @@ fn window_bytes(window: &PatchWindow) -> [(u64, &[u8]); 2] {
     [(window.address, &window.old), (window.address, &window.displaced)]
 }
 
+/// Whether planning can have made the window.
 fn is_possible_window(window: &PatchWindow) -> bool {
-    window.address < END
-        && window.displaced.len() <= WINDOW_BYTES
+    window.address < ADDRESS_END
+        && window.displaced.len() <= MAX_WINDOW_BYTES
         && window.displaced.iter().zip(&window.old).all(|(moved, old)| moved == old)
 }
 
+/// Whether planning can have made the site: its windows adjoin the two bytes of the `syscall`, and
+/// it has windows if it is patched.
 fn is_possible_site(site: &PatchSite) -> bool {
-    site.address < END
+    site.address < ADDRESS_END
         && site.before.iter().chain(&site.after).all(is_possible_window)
         && site.before.as_ref().is_none_or(|before| before.end() == site.address)
         && site.after.as_ref().is_none_or(|after| after.address == site.address + 2)
-        && matches!(site.kind, PatchKind::Left(_)) == site.before.is_none()
+        && matches!(site.kind, PatchKind::Unpatched(_)) == site.before.is_none()
 }
 
 #[cfg(test)]
@@ -143,7 +147,7 @@ mod tests {
             |plan| plan.span = 7..u64::MAX,
             |plan| {
                 let before = plan.sites[0].before.clone().unwrap();
-                plan.ready = Some(PatchWindow { address: END, ..before });
+                plan.ready = Some(PatchWindow { address: ADDRESS_END, ..before });
             },
             |plan| plan.goroutine_fields = Some(FAR),
         ];

@@ -32,7 +32,10 @@ fn room_on_both_sides() {
 fn unwanted_calls_are_not_patched() {
     // getpid
     let site = only(&[b"\xb8\x27\0\0\0", SYSCALL, CHECK, RET].concat());
-    assert_eq!((site.kind, site.numbers), (PatchKind::Left(Unwanted), SyscallNumber::Constant(39)));
+    assert_eq!(
+        (site.kind, site.numbers),
+        (PatchKind::Unpatched(Unwanted), SyscallNumber::Constant(39))
+    );
 }
 
 #[test]
@@ -68,7 +71,7 @@ fn a_jump_in_between_moves_the_call() {
     assert_eq!(site.after.unwrap().displaced, CHECK);
     // And jne to just after it: nothing may move.
     let code = [b"\x75\x09\x75\x05", SEND, SYSCALL, CHECK, RET].concat();
-    assert_eq!(kinds(&code), [PatchKind::Left(Reached)]);
+    assert_eq!(kinds(&code), [PatchKind::Unpatched(Reached)]);
 }
 
 #[test]
@@ -113,11 +116,14 @@ fn a_jump_into_an_instruction_keeps_it_in_place() {
 #[test]
 fn values_needed_after_a_call_are_not_destroyed() {
     // jc
-    assert_eq!(kinds(&[SEND, SYSCALL, b"\x72\x06", CHECK, RET].concat()), [PatchKind::Left(Live)]);
+    assert_eq!(
+        kinds(&[SEND, SYSCALL, b"\x72\x06", CHECK, RET].concat()),
+        [PatchKind::Unpatched(Live)]
+    );
     // mov rdx,rcx; ...
     assert_eq!(
         kinds(&[SEND, SYSCALL, b"\x48\x89\xca", CHECK, RET].concat()),
-        [PatchKind::Left(Live)]
+        [PatchKind::Unpatched(Live)]
     );
     // xor ecx,ecx reads nothing; mov rdx,rcx
     let code = [SEND, SYSCALL, b"\x31\xc9\x48\x89\xca", CHECK, RET].concat();
@@ -132,10 +138,13 @@ fn a_return_without_room() {
     // mov [rsp-8],rdi: the red zone holds something.
     assert_eq!(
         kinds(&[b"\x48\x89\x7c\x24\xf8", SEND, SYSCALL, RET, next].concat()),
-        [PatchKind::Left(NoRoom)]
+        [PatchKind::Unpatched(NoRoom)]
     );
     // clone returns twice.
-    assert_eq!(kinds(&[b"\xb8\x38\0\0\0", SYSCALL, RET, next].concat()), [PatchKind::Left(NoRoom)]);
+    assert_eq!(
+        kinds(&[b"\xb8\x38\0\0\0", SYSCALL, RET, next].concat()),
+        [PatchKind::Unpatched(NoRoom)]
+    );
     // Padding before the next function is room.
     let site = only(&[SEND, SYSCALL, RET, b"\x0f\x1f\x84\0\0\0\0\0"].concat());
     assert_eq!((site.kind, site.after.unwrap().displaced), (PatchKind::Sandwich, RET.to_vec()));

@@ -13,23 +13,23 @@ use crate::patching::incompatible::IncompatibleProgram;
 /// Texts that together identify a runtime, and its incompatibility.
 struct KnownRuntime {
     texts: &'static [&'static [u8]],
-    is: IncompatibleProgram,
+    incompatibility: IncompatibleProgram,
 }
 
 const fn collector_runtime(
     collector: &'static str,
     texts: &'static [&'static [u8]],
 ) -> KnownRuntime {
-    KnownRuntime { texts, is: IncompatibleProgram::StopsThreads { collector } }
+    KnownRuntime { texts, incompatibility: IncompatibleProgram::StopsThreads { collector } }
 }
 
 const fn runs_others(program: &'static str, texts: &'static [&'static [u8]]) -> KnownRuntime {
-    KnownRuntime { texts, is: IncompatibleProgram::RunsOthers { program } }
+    KnownRuntime { texts, incompatibility: IncompatibleProgram::RunsOthers { program } }
 }
 
 /// Environment variables that the runtimes read, and their messages. Crystal, and optionally Nim,
 /// use Boehm's collector.
-const KNOWN: [KnownRuntime; 10] = [
+const KNOWN_RUNTIMES: [KnownRuntime; 10] = [
     collector_runtime("Boehm's", &[b"GC_INITIAL_HEAP_SIZE\0", b"GC_FREE_SPACE_DIVISOR\0"]),
     collector_runtime("D's", &[b"Unable to suspend thread", b"core.thread"]),
     collector_runtime("Mono's", &[b"MONO_GC_PARAMS\0", b"MONO_GC_DEBUG\0"]),
@@ -39,7 +39,10 @@ const KNOWN: [KnownRuntime; 10] = [
     runs_others("FEX", &[b"FEX_ROOTFS", b"FEX_APP_CONFIG"]),
     runs_others("Valgrind", &[b"VALGRIND_LAUNCHER\0", b"VALGRIND_LIB\0"]),
     runs_others("Wine", &[b"WINEPRELOADRESERVE", b"WINELOADER"]),
-    KnownRuntime { is: GVISOR, texts: &[b"gvisor.dev/gvisor/pkg/sentry/platform", b"runsc"] },
+    KnownRuntime {
+        incompatibility: GVISOR,
+        texts: &[b"gvisor.dev/gvisor/pkg/sentry/platform", b"runsc"],
+    },
 ];
 
 /// The sandbox that is written in Go.
@@ -60,7 +63,10 @@ const LIBRARIES: [(&str, &str); 6] = [
 #[must_use]
 pub fn incompatible_by_texts(bytes: &[u8]) -> Option<IncompatibleProgram> {
     let has = |text: &&[u8]| memmem::find(bytes, text).is_some();
-    KNOWN.iter().find(|known| known.texts.iter().all(has)).map(|known| known.is)
+    KNOWN_RUNTIMES
+        .iter()
+        .find(|known| known.texts.iter().all(has))
+        .map(|known| known.incompatibility)
 }
 
 /// Reason why no library must be put into a program that has loaded a shared library with this file
@@ -78,9 +84,9 @@ pub(crate) fn incompatible_image(image: &ElfImage) -> Option<IncompatibleProgram
     let has = |text: &&[u8]| segments().any(|part| memmem::find(part.bytes, text).is_some());
     // Go's runtime is not one of those written in C.
     let is_go = image.go_version().is_some();
-    let may_be = |known: &&KnownRuntime| is_go == (known.is == GVISOR);
-    let by_texts = KNOWN.iter().filter(may_be).find(|known| known.texts.iter().all(has));
-    let by_texts = by_texts.map(|known| known.is);
+    let may_be = |known: &&KnownRuntime| is_go == (known.incompatibility == GVISOR);
+    let by_texts = KNOWN_RUNTIMES.iter().filter(may_be).find(|known| known.texts.iter().all(has));
+    let by_texts = by_texts.map(|known| known.incompatibility);
     let sets_gs = || segments().filter(|part| part.is_code).any(|part| sets_gs(part.bytes));
     by_texts.or_else(|| (!is_go && sets_gs()).then_some(IncompatibleProgram::SetsGs))
 }
@@ -95,10 +101,10 @@ fn sets_gs(code: &[u8]) -> bool {
         // `wrgsbase` of a whole register: a prefix, and another one for 64 bits.
         is_register && before.is_some_and(|before| before[0] == 0xf3 && before[1] & 0xf8 == 0x48)
     });
-    by_instruction || ASKING.iter().any(|asking| asking.is_in(code))
+    by_instruction || GS_BASE_REQUESTS.iter().any(|asking| asking.occurs_in(code))
 }
 
-/// Instructions that request a new GS base.
+/// Instructions that request another GS base from the kernel.
 struct GsBaseRequest {
     /// Instruction that puts `ARCH_SET_GS` into a register.
     what: [u8; 5],
@@ -108,11 +114,11 @@ struct GsBaseRequest {
 }
 
 /// Maximum distance between these instructions, in bytes.
-const NEAR: usize = 32;
+const MAX_DISTANCE: usize = 32;
 
 /// Forms of the request: by a function for the call, by the system call, and by a function for any
 /// system call.
-const ASKING: [GsBaseRequest; 3] = [
+const GS_BASE_REQUESTS: [GsBaseRequest; 3] = [
     // mov edi, ARCH_SET_GS
     GsBaseRequest { what: [0xbf, 0x01, 0x10, 0, 0], number: None },
     // mov edi, ARCH_SET_GS; mov eax, SYS_arch_prctl
@@ -122,11 +128,12 @@ const ASKING: [GsBaseRequest; 3] = [
 ];
 
 impl GsBaseRequest {
-    fn is_in(&self, code: &[u8]) -> bool {
+    /// Whether code contains the request.
+    fn occurs_in(&self, code: &[u8]) -> bool {
         memmem::find_iter(code, &self.what).any(|at| {
             let after = code.get(at + self.what.len()..).unwrap_or_default();
-            let after = after.get(..NEAR).unwrap_or(after);
-            let before = code.get(at.saturating_sub(NEAR)..at).unwrap_or_default();
+            let after = after.get(..MAX_DISTANCE).unwrap_or(after);
+            let before = code.get(at.saturating_sub(MAX_DISTANCE)..at).unwrap_or_default();
             match self.number {
                 Some(number) => {
                     [before, after].iter().any(|part| memmem::find(part, &number).is_some())

@@ -58,7 +58,9 @@ use crate::patching::error::PatchError;
 use crate::patching::kind::PatchKind;
 use crate::patching::numbers::{SyscallNumber, TABLE_NUMBERS, wanted_table};
 use crate::patching::plan::{PatchPlan, PatchSite, SiteRuntime};
-use crate::patching::tuning::{HEADER_BYTES, JUMP_BYTES, KEPT_BELOW, SITE_BYTES, STUB_ALIGNMENT};
+use crate::patching::tuning::{
+    HEADER_BYTES, JUMP_BYTES, SAVED_RETURN_DEPTH, SITE_BYTES, STUB_ALIGNMENT,
+};
 use crate::patching::windows::PatchWindow;
 
 /// Addresses of machine code in the process to which stubs jump. Each entry ends with `jmp rcx`,
@@ -110,7 +112,8 @@ impl PatchPlan {
     /// known.
     #[must_use]
     pub fn stub_bytes(&self) -> usize {
-        let patched = self.sites.iter().filter(|site| !matches!(site.kind, PatchKind::Left(_)));
+        let patched =
+            self.sites.iter().filter(|site| !matches!(site.kind, PatchKind::Unpatched(_)));
         HEADER_BYTES + (patched.count() + usize::from(self.ready.is_some())) * SITE_BYTES
     }
 }
@@ -135,7 +138,7 @@ pub fn assemble_patches(
         // A shared window was assembled with the first of the two sites.
         let is_made = site.before.is_some() && shares_window(before, Some(site));
         match site.kind {
-            PatchKind::Left(_) => {}
+            PatchKind::Unpatched(_) => {}
             PatchKind::Sandwich | PatchKind::Return => {
                 if let Some(window) = site.before.as_ref().filter(|_| !is_made) {
                     area.begin_stub(site.address, window, window)?;
@@ -285,7 +288,7 @@ impl StubAssembler {
         let distance = (self.bytes.len() - back) as i32;
         self.patch_word(back, distance);
         // push [rsp-128]: the stack pointer is 8 bytes above its value at the site.
-        self.bytes.extend([0xff, 0x74, 0x24, (KEPT_BELOW + 8).wrapping_neg()]);
+        self.bytes.extend([0xff, 0x74, 0x24, (SAVED_RETURN_DEPTH + 8).wrapping_neg()]);
         self.push_hook(site, SyscallSide::After)?;
         self.bytes.push(0xc3);
         Ok(())
@@ -296,7 +299,7 @@ impl StubAssembler {
     fn exchange_return(&mut self) -> usize {
         // mov rcx,[rsp]; mov [rsp-120],rcx; lea rcx,[rip+?]; mov [rsp],rcx
         self.bytes.extend([0x48, 0x8b, 0x0c, 0x24]);
-        self.bytes.extend([0x48, 0x89, 0x4c, 0x24, KEPT_BELOW.wrapping_neg()]);
+        self.bytes.extend([0x48, 0x89, 0x4c, 0x24, SAVED_RETURN_DEPTH.wrapping_neg()]);
         self.bytes.extend([0x48, 0x8d, 0x0d, 0, 0, 0, 0]);
         let back = self.bytes.len();
         self.bytes.extend([0x48, 0x89, 0x0c, 0x24]);

@@ -5,10 +5,11 @@ pub(crate) const JUMP_BYTES: usize = 5;
 
 /// How far before a site instructions are decoded, in bytes. A short jump reaches 128 bytes, a
 /// window takes up to 15 + 4, and the rest is for the number of the call.
-pub(crate) const BEHIND_BYTES: u64 = 224;
+pub(crate) const BYTES_BEFORE_SITE: u64 = 224;
 
-/// How far after a site instructions are decoded, in bytes, for the reason of [`BEHIND_BYTES`].
-pub(crate) const AHEAD_BYTES: u64 = 192;
+/// How far after a site instructions are decoded, in bytes, for the reason of
+/// [`BYTES_BEFORE_SITE`].
+pub(crate) const BYTES_AFTER_SITE: u64 = 192;
 
 /// Distance from a site within which addresses in code or data are kept, in bytes. The number of a
 /// call is searched within it.
@@ -41,11 +42,11 @@ pub(crate) const AGREED_INSTRUCTIONS: usize = 8;
 
 /// Longest function that is decoded from its beginning, in bytes. Longer ones are decoded from
 /// nearby, as if their beginning was unknown.
-pub(crate) const FUNCTION_BYTES: u64 = 64 << 10;
+pub(crate) const MAX_FUNCTION_BYTES: u64 = 64 << 10;
 
 /// Maximum number of entries of a jump table that are read. No compiler is known to produce larger
 /// ones.
-pub(crate) const TABLE_ENTRIES: usize = 4096;
+pub(crate) const MAX_TABLE_ENTRIES: usize = 4096;
 
 /// Number of bytes that one bit of the map of sites covers. At 64 the map of 10 MB is 20 KB.
 pub(crate) const GRANULE_BYTES: u64 = 64;
@@ -63,11 +64,11 @@ pub(crate) const STUB_ALIGNMENT: usize = 16;
 
 /// Offset below the stack pointer in the red zone where a stub keeps a return address. Signal
 /// handlers spare 128 bytes; it must still be within these after the return.
-pub(crate) const KEPT_BELOW: u8 = 120;
+pub(crate) const SAVED_RETURN_DEPTH: u8 = 120;
 
 /// Maximum number of sites in a kept plan. libc has 526, the largest that is known.
-pub(crate) const KEPT_SITES: usize = 1 << 14;
+pub(crate) const MAX_KEPT_SITES: usize = 1 << 14;
 
 /// Maximum length of a window in a kept plan, in bytes: four bytes and the longest instruction, and
 /// as much again between two neighbours that share one.
-pub(crate) const WINDOW_BYTES: usize = 64;
+pub(crate) const MAX_WINDOW_BYTES: usize = 64;

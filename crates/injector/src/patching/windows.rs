@@ -123,7 +123,7 @@ impl WindowSearch<'_> {
 
     /// Window that begins after the system call.
     pub(crate) fn window_after(&self) -> Result<PatchWindow, UnpatchedReason> {
-        self.is_live()?;
+        self.check_live()?;
         let (end, _) = self.after_end(self.after_address(), JUMP_BYTES as u64)?;
         self.make_window(self.after_address(), end).ok_or(UnpatchedReason::NoRoom)
     }
@@ -173,7 +173,7 @@ impl WindowSearch<'_> {
 
     /// One window for everything between this system call and the next one.
     pub(crate) fn shared_window(&self, next: u64) -> Result<PatchWindow, UnpatchedReason> {
-        self.is_live()?;
+        self.check_live()?;
         let mut end = self.after_address();
         for instruction in self.after_site() {
             if end >= next {
@@ -203,7 +203,7 @@ impl WindowSearch<'_> {
     /// Instructions before and after a system call that move together with it; either of them may
     /// be empty. The jump is at the beginning of the first.
     pub(crate) fn windows_over(&self) -> Result<(PatchWindow, PatchWindow), UnpatchedReason> {
-        self.is_live()?;
+        self.check_live()?;
         let wanted = JUMP_BYTES as u64 - 2;
         // The window begins as far back as possible, so that as little as possible after the call
         // has to move.
@@ -232,7 +232,7 @@ impl WindowSearch<'_> {
 
     /// Checks that the code after the system call does not need what the library destroys: flags,
     /// which a system call preserves, and the two registers that it changes.
-    fn is_live(&self) -> Result<(), UnpatchedReason> {
+    fn check_live(&self) -> Result<(), UnpatchedReason> {
         let mut factory = InstructionInfoFactory::new();
         let (mut flags, mut registers) = (
             RflagsBits::CF

@@ -13,7 +13,7 @@ use crate::patching::PatchPlan;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
 use twox_hash::XxHash3_128;
 
-use crate::tuning::{KEPT_BYTES, KEPT_FILES};
+use crate::tuning::{MAX_PLAN_FILE_BYTES, MAX_PLAN_FILES};
 
 /// Write permissions of the group and of others.
 const OTHERS_WRITE: u32 = 0o022;
@@ -41,14 +41,14 @@ impl PlanFolder {
             return None;
         }
         let mut bytes = Vec::new();
-        file.take(KEPT_BYTES).read_to_end(&mut bytes).ok()?;
+        file.take(MAX_PLAN_FILE_BYTES).read_to_end(&mut bytes).ok()?;
         PatchPlan::from_bytes(&bytes, key)
     }
 
     /// Keeps a plan under a key, if possible.
     pub(crate) fn write_plan(&self, key: &[u8], plan: &PatchPlan) {
         let bytes = plan.to_bytes(key).ok();
-        let bytes = bytes.filter(|bytes| (bytes.len() as u64) < KEPT_BYTES);
+        let bytes = bytes.filter(|bytes| (bytes.len() as u64) < MAX_PLAN_FILE_BYTES);
         if let Some((bytes, folder)) =
             bytes.zip(self.open_folder().or_else(|| self.create_folder()))
         {
@@ -115,7 +115,7 @@ fn remove_oldest(folder: &File) {
         })
         .collect();
     files.sort_unstable();
-    let count = files.len().saturating_sub(KEPT_FILES);
+    let count = files.len().saturating_sub(MAX_PLAN_FILES);
     for (_, _, name) in files.into_iter().take(count) {
         let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
     }
@@ -203,7 +203,7 @@ mod tests {
         let (place, plan) = (tempfile::tempdir().unwrap(), some());
         let folder = PlanFolder::new(place.path().join("surveys"));
         let key = |count: usize| format!("key {count}").into_bytes();
-        for count in 0..KEPT_FILES {
+        for count in 0..MAX_PLAN_FILES {
             folder.write_plan(&key(count), &plan);
             let file = File::open(folder.path.join(file_name(&key(count)))).unwrap();
             let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1 + count as u64);
@@ -211,7 +211,7 @@ mod tests {
         }
         folder.write_plan(b"one", &plan);
         folder.write_plan(b"two", &plan);
-        assert_eq!(names(&folder.path).len(), KEPT_FILES);
+        assert_eq!(names(&folder.path).len(), MAX_PLAN_FILES);
         let there = |key: &[u8]| folder.read_plan(key).is_some();
         assert!(!there(&key(0)) && !there(&key(1)) && there(&key(2)));
         assert!(there(b"one") && there(b"two"));

@@ -25,7 +25,7 @@ pub fn required_field(name: &str, kind: DataType) -> Field {
     Field::new(name, kind, false)
 }
 
-/// A column that may be null.
+/// Makes the field of a column that may be null.
 pub fn nullable_field(name: &str, kind: DataType) -> Field {
     Field::new(name, kind, true)
 }
@@ -138,7 +138,7 @@ pub fn keyed_array(keys: Int32Array, texts: StringArray) -> ArrayRef {
 }
 
 /// Replaces the texts of these columns in `batch`, which was read from `path`, by the results of
-/// `call`; texts with the result `None` stay.
+/// `rename`; texts with the result `None` stay.
 ///
 /// # Errors
 /// If one of the columns does not exist, or has no texts.
@@ -146,14 +146,15 @@ pub fn rename_texts(
     path: impl AsRef<Path>,
     batch: RecordBatch,
     columns: &[&str],
-    call: impl Fn(&str) -> Option<String>,
+    rename: impl Fn(&str) -> Option<String>,
 ) -> Result<RecordBatch, PathError> {
     let path = path.as_ref();
     let table = BatchColumns::new(path, &batch);
     let mut arrays = batch.columns().to_vec();
-    let called = |texts: &StringArray| -> ArrayRef {
-        let names =
-            texts.iter().map(|text| text.map(|text| call(text).unwrap_or_else(|| text.to_owned())));
+    let renamed = |texts: &StringArray| -> ArrayRef {
+        let names = texts
+            .iter()
+            .map(|text| text.map(|text| rename(text).unwrap_or_else(|| text.to_owned())));
         Arc::new(names.collect::<StringArray>())
     };
     for name in columns {
@@ -163,9 +164,9 @@ pub fn rename_texts(
         let other = match (array.as_dictionary_opt::<Int32Type>(), array.as_string_opt::<i32>()) {
             (Some(dictionary), _) => {
                 let texts = dictionary.values().as_string_opt::<i32>().ok_or_else(wrong)?;
-                Arc::new(dictionary.with_values(called(texts)))
+                Arc::new(dictionary.with_values(renamed(texts)))
             }
-            (None, Some(texts)) => called(texts),
+            (None, Some(texts)) => renamed(texts),
             (None, None) => return Err(wrong()),
         };
         let place =

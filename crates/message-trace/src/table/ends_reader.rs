@@ -9,9 +9,13 @@ use crate::table::columns::BatchColumns;
 use crate::trace::MessageTrace;
 use crate::{DataPath, PathError};
 
-/// Columns of the ends of messages. The last is read only if calls are needed.
-const COLUMNS: [&str; 8] =
-    ["src", "dst", "src_endpoint", "dst_endpoint", "flow", "direction", "protocol", "call_id"];
+/// Columns of the ends of messages.
+const COLUMNS: [&str; 7] =
+    ["src", "dst", "src_endpoint", "dst_endpoint", "flow", "direction", "protocol"];
+/// The column that is read if calls are needed.
+const CALL_ID: [&str; 1] = ["call_id"];
+/// The columns that are read if times are needed.
+pub(super) const TIMES: [&str; 2] = ["send_ts", "recv_ts"];
 
 /// Reader of the ends in a table of messages.
 pub struct EndsReader {
@@ -31,12 +35,29 @@ impl EndsReader {
         nodes: impl Into<DataPath>,
         call_ids: bool,
     ) -> Result<EndsReader, PathError> {
-        let messages = &messages.into();
-        let nodes = &nodes.into();
-        let columns = if call_ids { &COLUMNS[..] } else { &COLUMNS[..COLUMNS.len() - 1] };
-        let (nodes, groups) =
-            (Arc::new(NodeList::read(nodes)?), RowGroups::open(messages, columns)?);
-        Ok(EndsReader { path: messages.to_owned(), nodes, groups })
+        EndsReader::with_columns(messages, nodes, if call_ids { &CALL_ID } else { &[] })
+    }
+
+    /// Opens the tables of messages and of their nodes. The messages have the times on the common
+    /// clock, too, and appear to have no call ids.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or is not a table of messages or nodes.
+    pub fn open_timed(
+        messages: impl Into<DataPath>,
+        nodes: impl Into<DataPath>,
+    ) -> Result<EndsReader, PathError> {
+        EndsReader::with_columns(messages, nodes, &TIMES)
+    }
+
+    fn with_columns(
+        messages: impl Into<DataPath>,
+        nodes: impl Into<DataPath>,
+        others: &[&'static str],
+    ) -> Result<EndsReader, PathError> {
+        let (path, nodes) = (messages.into(), Arc::new(NodeList::read(nodes.into())?));
+        let groups = RowGroups::open(&path, &[&COLUMNS[..], others].concat())?;
+        Ok(EndsReader { path, nodes, groups })
     }
 
     /// Returns the nodes of the messages.
@@ -50,8 +71,8 @@ impl EndsReader {
     }
 
     /// Passes the messages of a row group to `part`, batch by batch, in the order of the table.
-    /// Each has its nodes, endpoints, flow, direction and protocol, and an empty call id if it has
-    /// one.
+    /// Each has its nodes, endpoints, flow, direction and protocol, and the times or an empty call
+    /// id if these are read.
     ///
     /// # Errors
     /// If the table cannot be read.

@@ -77,14 +77,14 @@ pub fn export_table(
 }
 
 /// Writes the table at `path` as [`export_table`] does, with the texts of these columns replaced by
-/// the results of `call`, if any.
+/// the results of `rename`; texts with the result `None` stay.
 ///
 /// # Errors
 /// As for [`export_table`].
 pub fn export_renamed(
     path: impl Into<DataPath>,
     columns: &[&str],
-    call: impl Fn(&str) -> Option<String>,
+    rename: impl Fn(&str) -> Option<String>,
     format: TableFormat,
     output: impl Write + Send,
     name: &Path,
@@ -92,11 +92,11 @@ pub fn export_renamed(
     let path = &path.into();
     let batches = table::read_batches(path)?;
     let schema = batches.schema();
-    let batches = batches.map(|batch| columns::rename_texts(path, batch?, columns, &call));
+    let batches = batches.map(|batch| columns::rename_texts(path, batch?, columns, &rename));
     export_batches(schema, batches, format, output, name)
 }
 
-/// Writes `nodes` as [`export_table`] writes the table at `path`, which they come from.
+/// Writes `nodes`, which were read from the table at `path`, as [`export_table`] writes the table.
 ///
 /// # Errors
 /// As for [`export_table`].
@@ -141,7 +141,7 @@ pub fn export_batches(
     output.flush().map_err(|error| PathError::io(name, error))
 }
 
-/// Returns the error of the output inside an error of Parquet.
+/// Returns the error of the output that caused an error of Parquet.
 fn parquet_to_io(error: ParquetError) -> std::io::Error {
     match error {
         ParquetError::External(cause) => {

@@ -46,7 +46,7 @@ fn messages_schema() -> SchemaRef {
 
 /// Texts of the dictionary columns.
 pub trait MessageTexts {
-    /// Writes the text of an endpoint; called repeatedly.
+    /// Writes the text of an endpoint. It is called several times for an endpoint.
     fn write_endpoint(&self, id: EndpointId, text: &mut impl fmt::Write);
     /// Returns the id that pairs the call or return of a row of the group with its counterpart.
     fn call_id(&self, row: usize) -> Option<&str>;
@@ -127,8 +127,8 @@ impl GroupEncoder {
     }
 }
 
-/// Returns the columns of some rows of a group, from row `begin` of the group on; the message of
-/// the first row has the id `first`.
+/// Returns the columns of the messages `step`, which are rows of a group from row `begin` of the
+/// group on; the first of them has the id `first`.
 fn message_arrays(
     first: i64,
     begin: usize,
@@ -170,7 +170,7 @@ fn connect_array(step: &[Message], time: impl Fn(ConnectSpan) -> i64) -> ArrayRe
     columns::int64_array(step.iter().map(|message| message.connect.map(&time)))
 }
 
-/// The texts of the endpoints of one step.
+/// The endpoints of one column of some rows, with their keys in the column's dictionary.
 #[derive(Default)]
 struct EndpointTexts {
     keys: FxHashMap<EndpointId, i32>,

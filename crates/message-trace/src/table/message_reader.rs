@@ -1,4 +1,4 @@
-//! Reading of `messages.parquet`: as a whole, a batch, or in parts.
+//! Reading of `messages.parquet`: as a whole, one record batch, or in parts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use crate::flow::FlowId;
 use crate::message::{ConnectSpan, MessageId, TransportProtocol};
 use crate::node::{NodeId, NodeList};
 use crate::table::columns::BatchColumns;
+use crate::table::ends_reader::TIMES;
 use crate::table::{self, TableBatches};
 use crate::trace::{MessageTrace, NIL, NO_CALL, NO_THREAD};
 use crate::{DataPath, PathError};
@@ -149,8 +150,8 @@ impl MessageTrace {
         table.append_column::<Int8Type>("direction", None, &mut self.direction)
     }
 
-    /// Reads the messages of a batch with their ends only; everything else appears unknown. A
-    /// message with a call id has an empty one.
+    /// Reads only the ends of the messages of a batch; all other facts appear unknown. Messages
+    /// with a call id get an empty one, which shows that they have one.
     pub(super) fn ends_only(
         table: &BatchColumns<'_>,
         nodes: usize,
@@ -158,6 +159,10 @@ impl MessageTrace {
         let mut trace = MessageTrace::default();
         trace.append_ends(table, nodes)?;
         let rows = trace.len();
+        for (name, column) in TIMES.into_iter().zip(&mut trace.times[4..]) {
+            let times = table.int64_if_any(name)?.into_iter().flatten();
+            column.extend(times.map(|time| time.unwrap_or(NIL)));
+        }
         trace.times.iter_mut().for_each(|column| column.resize(rows, NIL));
         trace.src_tid.resize(rows, NO_THREAD);
         trace.dst_tid.resize(rows, NO_THREAD);
@@ -170,10 +175,12 @@ impl MessageTrace {
     }
 }
 
-/// Values of the texts of a column, each computed at the first row that has it.
+/// Values that are computed from the texts of a column, each at the first row that has the text.
 struct TextValues<'batch, T> {
+    /// The number of each row's text.
     numbers: Vec<Option<u32>>,
     texts: Vec<&'batch str>,
+    /// The value of each text, once it was computed.
     values: Vec<Option<T>>,
 }
 
@@ -196,7 +203,7 @@ pub struct MessageReader {
     nodes: Arc<NodeList>,
     rows: u64,
     batches: TableBatches,
-    /// Rest of the last batch, which was not requested yet.
+    /// The rows of the last batch that were not requested yet.
     rest: Option<RecordBatch>,
 }
 
@@ -241,14 +248,14 @@ impl MessageReader {
         self.rows
     }
 
-    /// Appends the next messages to `trace`, which must have the nodes [`MessageReader::nodes`]:
-    /// `most`, or the remaining ones.
+    /// Appends the next `most` messages, or all remaining ones if there are fewer, to `trace`,
+    /// which must have the nodes [`MessageReader::nodes`].
     ///
     /// # Errors
     /// If the table cannot be read.
     pub fn read_rows(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), PathError> {
         let MessageReader { path, nodes, batches, rest, .. } = self;
-        let (mut wanted, mut left, mut over) = (most, most, None);
+        let (mut wanted, mut left, mut unread) = (most, most, None);
         let next = || {
             if wanted == 0 {
                 return Ok(None);
@@ -261,12 +268,12 @@ impl MessageReader {
         run_ahead(thread_count(), next, |batch: RecordBatch| {
             let now = left.min(batch.num_rows());
             trace.append_batch(&*path, &batch.slice(0, now), nodes.len())?;
-            over = (now < batch.num_rows()).then(|| batch.slice(now, batch.num_rows() - now));
+            unread = (now < batch.num_rows()).then(|| batch.slice(now, batch.num_rows() - now));
             left -= now;
             Ok(())
         })?;
-        if over.is_some() {
-            *rest = over;
+        if unread.is_some() {
+            *rest = unread;
         }
         Ok(())
     }

@@ -47,8 +47,8 @@ impl MessageTrace {
         writer.finish()
     }
 
-    /// Encodes the rows from `first` to before `end`; the table has `before` messages before this
-    /// trace's.
+    /// Encodes the rows from `first` to before `end`; the table has `before` messages before the
+    /// first one of this trace.
     fn encode_group(
         &self,
         encoder: &GroupEncoder,
@@ -70,9 +70,11 @@ impl MessageTrace {
 /// table is sorted only if the messages are.
 pub struct MessageWriter {
     table: GroupWriter,
+    /// The messages that are not written yet.
     pending: MessageTrace,
+    /// Number of messages that are written.
     written: i64,
-    /// The number of the unnamed endpoint, if already assigned.
+    /// The number of the unnamed endpoint in `pending`, if already assigned.
     nameless: Option<EndpointId>,
 }
 

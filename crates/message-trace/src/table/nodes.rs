@@ -50,12 +50,12 @@ impl NodeList {
         let mut writer = table::BatchWriter::create(path, nodes_schema())?;
         let (mut nodes, mut first) = (nodes.into_iter(), 0);
         loop {
-            let some = NodeList(nodes.by_ref().take(table::BATCH_ROWS).collect());
-            if some.is_empty() {
+            let batch = NodeList(nodes.by_ref().take(table::BATCH_ROWS).collect());
+            if batch.is_empty() {
                 return writer.finish();
             }
-            writer.write_batch(&some.batch_from(first, path)?)?;
-            first += some.len();
+            writer.write_batch(&batch.batch_from(first, path)?)?;
+            first += batch.len();
         }
     }
 
@@ -109,7 +109,7 @@ impl NodeList {
             let (command, executable) =
                 (table.text_column("command")?, table.text_column("executable")?);
             let traced = table.boolean_column("traced")?;
-            // Tables of older versions have none of these.
+            // Tables of older versions lack these columns.
             let parent_pid = table.int32_if_any("parent_pid")?;
             let unit = table.texts_if_any("unit")?;
             let service = table.boolean_if_any("service")?;

@@ -1,5 +1,5 @@
-//! Operations by the numbers of their messages, for readers of messages in another order than that
-//! of the table.
+//! Operations by the numbers of their messages, for programs that need them in another order than
+//! that of `operations.parquet`.
 
 use out_of_core::{MemoryPool, NameId, NameInterner, SpillableVec};
 
@@ -17,7 +17,7 @@ pub struct OperationIndex {
     has_traces: bool,
 }
 
-/// A row of the table; texts by their numbers.
+/// A row of the table, with numbers in place of texts.
 #[derive(Clone, Copy, Debug)]
 struct IndexedOperation {
     message: u64,
@@ -82,7 +82,7 @@ impl OperationIndex {
         self.rows.is_empty()
     }
 
-    /// Returns whether any belongs to a trace of a tracer.
+    /// Returns whether any operation belongs to a trace of a tracer.
     pub fn has_traces(&self) -> bool {
         self.has_traces
     }

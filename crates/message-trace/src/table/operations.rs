@@ -93,10 +93,13 @@ pub struct OperationWriter {
     path: DataPath,
     schema: SchemaRef,
     writer: BatchWriter,
+    /// The columns role, protocol, name, detail and status of the rows that are not written yet;
+    /// the other columns follow.
     texts: [Vec<Option<String>>; 5],
     messages: Vec<Option<i64>>,
     errors: Vec<bool>,
     calls: Vec<Option<i64>>,
+    /// The columns `trace_id` and `parent_id`.
     traces: [Vec<Option<String>>; 2],
 }
 

@@ -33,7 +33,8 @@ pub fn read_columns(
     open_batches(path, Some(columns))
 }
 
-/// Row groups of a table, read in any order and by several threads; some columns of them.
+/// Row groups of a table with a selection of its columns. They can be read in any order, and by
+/// several threads.
 pub struct RowGroups {
     path: DataPath,
     metadata: ArrowReaderMetadata,
@@ -76,7 +77,7 @@ impl RowGroups {
         self.read_groups(vec![group], None)
     }
 
-    /// Reads the batches with those of `rows` that the table has, in any row groups.
+    /// Reads those of `rows` that the table has, whichever row groups they are in.
     ///
     /// # Errors
     /// As for `read_batches`.

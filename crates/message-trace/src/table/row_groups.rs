@@ -156,9 +156,9 @@ impl RowGroupBuilder<'_> {
     }
 }
 
-/// Returns the properties of the file. Columns of differences keep the minimum and the maximum of
-/// each group, by which rows can be found. Other columns do not: their bounds are useless, and
-/// comparing takes long.
+/// Returns the properties of the file. For columns of differences it stores the minimum and the
+/// maximum of each group, by which rows can be found. For other columns it does not: their bounds
+/// are useless, and comparing values takes long.
 fn group_properties(
     schema: &SchemaRef,
     stored: impl Fn(&str) -> ColumnEncoding,

@@ -1,6 +1,6 @@
-//! Interner of the call ids of a trace. If a source has them, there is a new one for every other
-//! message, so they are concatenated in one text: no allocation for each, and a copy of a trace
-//! copies bytes.
+//! Interner of the call ids of a trace. If a source has call ids, there is a new one for every
+//! other message. So all ids are concatenated in one text: none needs an allocation of its own, and
+//! to copy a trace is to copy bytes.
 
 use std::hash::Hasher;
 
@@ -13,8 +13,8 @@ pub(crate) struct CallIds {
     texts: String,
     /// End of each text.
     ends: Vec<usize>,
-    /// The numbers, by the texts' hashes, which are stored with them so that no text is read again
-    /// when the table grows.
+    /// The hash and the number of each text. The hash is stored so that no text is read again when
+    /// the table grows.
     numbers: HashTable<(u32, u32)>,
 }
 
@@ -23,10 +23,10 @@ impl CallIds {
     pub(crate) fn intern(&mut self, text: &str) -> u32 {
         let CallIds { texts, ends, numbers } = self;
         let hash = hash_text(text);
-        let is_it = |(other, number): &(u32, u32)| {
+        let is_same = |(other, number): &(u32, u32)| {
             *other == hash && text_at(texts, ends, *number) == Some(text)
         };
-        if let Some((_, number)) = numbers.find(spread_hash(hash), is_it) {
+        if let Some((_, number)) = numbers.find(spread_hash(hash), is_same) {
             return *number;
         }
         let number = ends.len() as u32;
@@ -55,7 +55,7 @@ fn hash_text(text: &str) -> u32 {
     (hasher.finish() >> 32) as u32
 }
 
-/// Returns a hash for the table, which uses the lowest bits and the highest.
+/// Returns the hash for the hash table, which uses the lowest and the highest of its 64 bits.
 fn spread_hash(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }

@@ -49,15 +49,15 @@ impl MessageTrace {
         self.parts.extend_from_slice(&other.parts[rows.clone()]);
         let MessageTrace { endpoints, calls, src_endpoint, dst_endpoint, call, .. } = self;
         let mut known: Vec<Option<EndpointId>> = vec![None; other.endpoints.values.len()];
-        let mut of = |id: &EndpointId| match (known.get_mut(id.index()), other.endpoint(*id)) {
+        let mut own_id = |id: &EndpointId| match (known.get_mut(id.index()), other.endpoint(*id)) {
             (Some(known), Some(endpoint)) => {
                 *known.get_or_insert_with(|| endpoints.intern(endpoint))
             }
             _ => *id,
         };
         for row in rows.clone() {
-            src_endpoint.push(of(&other.src_endpoint[row]));
-            dst_endpoint.push(of(&other.dst_endpoint[row]));
+            src_endpoint.push(own_id(&other.src_endpoint[row]));
+            dst_endpoint.push(own_id(&other.dst_endpoint[row]));
         }
         let call_ids = MessageId::of_rows(rows).map(|id| other.call_id(id));
         call.extend(call_ids.map(|id| id.map_or(NO_CALL, |id| calls.intern(id))));

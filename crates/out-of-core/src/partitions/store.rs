@@ -32,6 +32,7 @@ pub struct PartitionStore<'a, T> {
     /// program ends.
     directory: PathBuf,
     file: OnceLock<File>,
+    /// Size of the file, in bytes.
     end: AtomicU64,
     partitions: Vec<Mutex<Vec<PartitionBlock<T>>>>,
 }
@@ -117,6 +118,7 @@ impl<'a, T: PlainRecord> PartitionStore<'a, T> {
         self.push_block(self.partitions.len() - 1, 0, records)
     }
 
+    /// Writes a block to the temporary file.
     fn spill_records(&self, records: &[T]) -> Result<BlockStorage<T>, PathError> {
         let file = self.temporary_file()?;
         let length = byte_size(records);
@@ -195,6 +197,7 @@ impl<'a, T: PlainRecord> PartitionStore<'a, T> {
         Ok(())
     }
 
+    /// The records of a block; their memory is given back to the budget.
     fn load_block(&self, storage: BlockStorage<T>) -> Result<Vec<T>, PathError> {
         let io = |error| PathError::io(&self.directory, error);
         match storage {

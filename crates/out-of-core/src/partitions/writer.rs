@@ -10,7 +10,8 @@ use crate::tuning::WRITER_BLOCK_BYTES;
 pub struct PartitionWriter<'s, 'a, T> {
     store: &'s PartitionStore<'a, T>,
     /// Number of the piece of work, the first part of each tag.
-    batch: u64,
+    piece: u64,
+    /// Number of blocks written so far.
     blocks: u64,
     buffers: Vec<Vec<T>>,
 }
@@ -19,7 +20,7 @@ impl<'s, 'a, T: PlainRecord> PartitionWriter<'s, 'a, T> {
     /// A writer for the piece of work number `piece`.
     pub fn new(store: &'s PartitionStore<'a, T>, piece: usize) -> PartitionWriter<'s, 'a, T> {
         let buffers = (0..store.partition_count()).map(|_| Vec::new()).collect();
-        PartitionWriter { store, batch: piece as u64, blocks: 0, buffers }
+        PartitionWriter { store, piece: piece as u64, blocks: 0, buffers }
     }
 
     /// Number of partitions.
@@ -59,9 +60,10 @@ impl<'s, 'a, T: PlainRecord> PartitionWriter<'s, 'a, T> {
         self.push_block(partition, full)
     }
 
+    /// Adds a block to the store, with the next tag of this piece of work.
     fn push_block(&mut self, partition: usize, records: Vec<T>) -> Result<(), PathError> {
         self.blocks += 1;
-        self.store.push_block(partition, self.batch << 32 | self.blocks, records)
+        self.store.push_block(partition, self.piece << 32 | self.blocks, records)
     }
 
     /// Hands over the partly filled blocks.

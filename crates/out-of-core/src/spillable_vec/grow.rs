@@ -56,9 +56,9 @@ impl<T: Copy> SpillableVec<T> {
         // overlap with the rows.
         unsafe { ptr::copy_nonoverlapping(from, file.first_byte().as_ptr().cast::<T>(), len) };
         self.pool.count_arrived((len * size_of::<T>()).div_ceil(MAPPED_BLOCK_BYTES));
-        // Dropping the former value gives its memory back to the budget.
-        let former = SpillableVec { storage: VecStorage::File(file, len), pool: self.pool.clone() };
-        *self = former;
+        // Dropping the old value gives its memory back to the budget.
+        let in_file = VecStorage::File(file, len);
+        *self = SpillableVec { storage: in_file, pool: self.pool.clone() };
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use super::threads::lock_mutex;
 /// The source, which one worker at a time uses.
 struct StreamSource<M> {
     make: M,
+    /// Number of the next piece.
     next: usize,
 }
 

@@ -10,7 +10,7 @@ pub(super) struct AmqpMethod {
     pub(super) name: &'static str,
     pub(super) role: MessageRole,
     /// Number of the requesting method: this method, or the method that it answers.
-    pub(super) asks: u16,
+    pub(super) request_number: u16,
     pub(super) arguments: MethodArguments,
 }
 
@@ -20,7 +20,8 @@ pub(super) enum MethodArguments {
     None,
     /// A code and its reason.
     Code,
-    /// Some bytes, then texts. `skip` is `usize::MAX` for a delivery.
+    /// `skip` bytes, then `count` texts. `skip` is `usize::MAX` for a delivery, since the length of
+    /// its first argument varies.
     Texts {
         skip: usize,
         count: usize,
@@ -39,17 +40,22 @@ pub(super) fn find_method(class: u16, number: u16) -> Option<&'static AmqpMethod
 
 const fn request_method(class: u16, number: u16, name: &'static str) -> AmqpMethod {
     let (role, arguments) = (MessageRole::Request, MethodArguments::None);
-    AmqpMethod { class, number, name, role, asks: number, arguments }
+    AmqpMethod { class, number, name, role, request_number: number, arguments }
 }
 
-const fn response_method(class: u16, number: u16, asks: u16, name: &'static str) -> AmqpMethod {
+const fn response_method(
+    class: u16,
+    number: u16,
+    request_number: u16,
+    name: &'static str,
+) -> AmqpMethod {
     let (role, arguments) = (MessageRole::Response, MethodArguments::None);
-    AmqpMethod { class, number, name, role, asks, arguments }
+    AmqpMethod { class, number, name, role, request_number, arguments }
 }
 
 const fn one_way_method(class: u16, number: u16, name: &'static str) -> AmqpMethod {
     let (role, arguments) = (MessageRole::OneWay, MethodArguments::None);
-    AmqpMethod { class, number, name, role, asks: number, arguments }
+    AmqpMethod { class, number, name, role, request_number: number, arguments }
 }
 
 impl AmqpMethod {

@@ -16,6 +16,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Length of a frame header, in bytes.
 const HEAD: usize = 9;
 
+/// Frame types.
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
@@ -25,6 +26,7 @@ const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
 
+/// Frame flags.
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const PADDED: u8 = 8;
@@ -68,7 +70,7 @@ impl Http2 {
         }
     }
 
-    /// Decodes a block that is complete, or has lost its rest.
+    /// Decodes a block that is complete, or whose remaining bytes are missing.
     fn decode_block(
         &mut self,
         speaker: FlowSpeaker,
@@ -189,7 +191,7 @@ fn stream_number(bytes: &[u8]) -> Option<u32> {
 
 impl MessageParser for Http2 {
     const NAME: &'static str = "http2";
-    const BOUND: usize = HTTP2_FRAME_BYTES;
+    const MAX_EXAMINED_BYTES: usize = HTTP2_FRAME_BYTES;
     const SNIPPETS_BEGIN_MESSAGES: bool = true;
 
     fn parse_message(
@@ -199,10 +201,10 @@ impl MessageParser for Http2 {
     ) -> ParseStep {
         let speaker = unparsed.speaker;
         if !self.direction_of(speaker).has_begun && unparsed.bytes.starts_with(b"PRI") {
-            let there = unparsed.bytes.len().min(PREFACE.len());
-            return match unparsed.bytes.get(..there) == PREFACE.get(..there) {
+            let available = unparsed.bytes.len().min(PREFACE.len());
+            return match unparsed.bytes.get(..available) == PREFACE.get(..available) {
                 false => ParseStep::Lost,
-                true if there < PREFACE.len() => unparsed.wait_or_give_up(),
+                true if available < PREFACE.len() => unparsed.wait_or_give_up(),
                 true => ParseStep::Skip(PREFACE.len() as u64),
             };
         }

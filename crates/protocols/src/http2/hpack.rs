@@ -23,7 +23,7 @@ use value::BrokenBlock;
 const ENTRY_OVERHEAD: usize = 32;
 
 /// Table size in bytes until the encoder changes it.
-const FIRST_LIMIT: usize = 4096;
+const DEFAULT_TABLE_BYTES: usize = 4096;
 
 /// Decoder of one direction.
 #[derive(Debug)]
@@ -34,6 +34,7 @@ pub(super) struct HpackDecoder {
     size: usize,
     /// Size of the kept values, in bytes.
     kept_bytes: usize,
+    /// Maximum of `size`, as the encoder set it.
     limit: usize,
     /// Whether there may be older entries after those of `table`.
     incomplete: bool,
@@ -50,7 +51,13 @@ struct HpackEntry {
 impl Default for HpackDecoder {
     fn default() -> Self {
         let table = VecDeque::new();
-        HpackDecoder { table, size: 0, kept_bytes: 0, limit: FIRST_LIMIT, incomplete: false }
+        HpackDecoder {
+            table,
+            size: 0,
+            kept_bytes: 0,
+            limit: DEFAULT_TABLE_BYTES,
+            incomplete: false,
+        }
     }
 }
 
@@ -109,7 +116,7 @@ impl HpackDecoder {
         let (field, name_length) = match integers::read_integer(rest, if indexing { 6 } else { 4 })?
         {
             0 => {
-                let name = integers::read_string(rest, fields::LONGEST)?;
+                let name = integers::read_string(rest, fields::MAX_NAME_BYTES)?;
                 let field = name.whole_value().map_or(HeaderField::Other, HeaderField::from_name);
                 (Some(field), name.length)
             }
@@ -153,8 +160,9 @@ impl HpackDecoder {
     /// Evicts the oldest entries beyond the table size, or beyond our own bounds.
     fn evict_entries(&mut self) {
         loop {
-            let ours = self.table.len() > HPACK_ENTRIES || self.kept_bytes > HPACK_VALUE_BYTES;
-            if self.size <= self.limit && !ours {
+            let exceeds_bounds =
+                self.table.len() > HPACK_ENTRIES || self.kept_bytes > HPACK_VALUE_BYTES;
+            if self.size <= self.limit && !exceeds_bounds {
                 return;
             }
             let Some(oldest) = self.table.pop_back() else { return };

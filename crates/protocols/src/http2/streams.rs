@@ -82,7 +82,7 @@ enum ResponseState {
     /// The response began at this position, and its status is still to come.
     Begun(LogPosition),
     /// The response was emitted.
-    Told,
+    Emitted,
 }
 
 impl Http2Streams {
@@ -151,7 +151,7 @@ impl Http2Streams {
         let begun = match stream.answer {
             ResponseState::Awaited => place,
             ResponseState::Begun(place) => place,
-            ResponseState::Told => return,
+            ResponseState::Emitted => return,
         };
         let response =
             ProtocolOperation::new(begun, stream.role, stream.protocol).with_call(number.into());
@@ -170,7 +170,7 @@ impl Http2Streams {
             stream.answer = ResponseState::Begun(begun);
             return;
         }
-        stream.answer = ResponseState::Told;
+        stream.answer = ResponseState::Emitted;
     }
 
     /// Ends one side's part of a stream.
@@ -222,8 +222,10 @@ impl Http2Streams {
                     .with_call(number.into());
                 out.push(reset.with_name("RST_STREAM").with_status(status, !matches!(code, 0 | 8)));
             }
-            (FlowSpeaker::Server, Some(Http2Stream { answer: ResponseState::Told, .. }) | None) => {
-            }
+            (
+                FlowSpeaker::Server,
+                Some(Http2Stream { answer: ResponseState::Emitted, .. }) | None,
+            ) => {}
             (FlowSpeaker::Server, Some(Http2Stream { answer, role, .. })) => {
                 let place = if let ResponseState::Begun(begun) = answer { begun } else { place };
                 let response =
@@ -291,7 +293,7 @@ fn request_name(fields: &HeaderFields, protocol: &str) -> String {
     if protocol == "grpc" {
         return path.map_or(String::new(), grpc_words::method_name);
     }
-    let method = fields.method.as_deref().filter(|method| names::is_token(method));
+    let method = fields.method.as_deref().filter(|method| names::looks_like_method(method));
     if fields.is_partial && fields.is_grpc.is_none() && method == Some("POST") {
         // The stream may be a gRPC call, which is named differently.
         return String::new();

@@ -42,7 +42,7 @@ const VERBS: &[&str] = &[
 ];
 
 /// Words that may follow `UID`.
-const OF_UID: [(&str, &str); 8] = [
+const UID_VERBS: [(&str, &str); 8] = [
     ("FETCH", "UID FETCH"),
     ("STORE", "UID STORE"),
     ("SEARCH", "UID SEARCH"),
@@ -61,7 +61,7 @@ pub(super) fn parse_command(line: &[u8]) -> Option<(&[u8], &'static str)> {
     let is = |word: &[u8], name: &str| name.as_bytes().eq_ignore_ascii_case(word);
     if is(word, "UID") {
         let word = words.next()?;
-        return OF_UID.iter().find(|(name, _)| is(word, name)).map(|(_, name)| (tag, *name));
+        return UID_VERBS.iter().find(|(name, _)| is(word, name)).map(|(_, name)| (tag, *name));
     }
     VERBS.iter().find(|name| is(word, name)).map(|name| (tag, *name))
 }
@@ -75,9 +75,9 @@ pub(super) fn is_tag(tag: &[u8]) -> bool {
     (1..=24).contains(&tag.len()) && tag.iter().all(|of| of.is_ascii_alphanumeric() || *of == b'.')
 }
 
-/// Whether a line begins with a tag that differs from that of the command `call` in its number
-/// only: then it is another command, even with an unknown verb.
-pub(super) fn has_tag_after(line: &[u8], call: u64) -> bool {
+/// Whether a line begins with a tag that equals the tag of the command `call` except for the digits
+/// at its end (`a7`, `a8`): then the line is another command, even with an unknown verb.
+pub(super) fn has_tag_like(line: &[u8], call: u64) -> bool {
     let tag = line.split(|byte| *byte == b' ').next().unwrap_or_default();
     let letters = |tag: &[u8]| {
         let digits = tag.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();

@@ -54,10 +54,10 @@ fn fetch_topic<'a>(version: u16, body: &mut ByteCursor<'a>) -> Option<&'a [u8]> 
     if is_flexible {
         skip_tags(body)?;
     }
-    let most = if version >= 3 { 4 } else { 0 };
+    let max_bytes = if version >= 3 { 4 } else { 0 };
     let isolation = if version >= 4 { 1 } else { 0 };
     let session = if version >= 7 { 8 } else { 0 };
-    body.take_bytes(12 + most + isolation + session)?;
+    body.take_bytes(12 + max_bytes + isolation + session)?;
     first_topic(body, is_flexible)
 }
 

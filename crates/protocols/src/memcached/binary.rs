@@ -12,7 +12,7 @@ pub(super) const RESPONSE: u8 = 0x81;
 const HEAD: u64 = 24;
 
 /// Largest plausible length of a body, in bytes.
-const GREATEST: u32 = 1 << 28;
+const MAX_BODY_BYTES: u32 = 1 << 28;
 
 /// Commands, by their numbers.
 const COMMANDS: [&str; 0x25] = [
@@ -69,7 +69,7 @@ fn read_header(bytes: &[u8]) -> Option<BinaryHeader> {
     let (body, opaque) = (cursor.be_u32()?, cursor.be_u32()?);
     cursor.take_bytes(8)?;
     let name = COMMANDS.get(usize::from(opcode)).filter(|name| !name.is_empty())?;
-    let fits = u32::from(key) + u32::from(extras) <= body && body < GREATEST;
+    let fits = u32::from(key) + u32::from(extras) <= body && body < MAX_BODY_BYTES;
     (kind == 0 && key <= 250 && fits).then_some(BinaryHeader { name, status, body, opaque })
 }
 

@@ -43,15 +43,18 @@ const COMMANDS: &[(&str, CommandFormat)] = &[
 enum CommandFormat {
     /// That many numbers, then keys.
     Keys(usize),
-    /// A key and numbers; the fourth word is the length of the value that follows.
+    /// That many words: a key, then numbers. The fourth word is the length of the value that
+    /// follows the line.
     Stores(usize),
-    /// A key and numbers.
+    /// A key, then that many numbers.
     Key(usize),
     /// A key and flags.
     Meta,
     /// A key, a length and flags, then a value.
     MetaStores,
+    /// No argument.
     Alone,
+    /// At most three words.
     Words,
 }
 
@@ -74,7 +77,7 @@ pub(super) fn is_command(client: &[u8]) -> bool {
 fn parse_command(line: &[u8]) -> Option<MemcachedCommand> {
     let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     let first = words.next()?;
-    let (name, form) = COMMANDS.iter().find(|(name, _)| name.as_bytes() == first)?;
+    let (name, format) = COMMANDS.iter().find(|(name, _)| name.as_bytes() == first)?;
     let words: Vec<&[u8]> = words.collect();
     let is_key = |word: &&[u8]| word.len() <= KEY_BYTES && word.iter().all(|byte| *byte > b' ');
     let is_answered = words.last() != Some(&b"noreply".as_slice());
@@ -83,7 +86,7 @@ fn parse_command(line: &[u8]) -> Option<MemcachedCommand> {
     // Times may be negative.
     let is_number = |word: &&[u8]| parse_decimal(word.strip_prefix(b"-").unwrap_or(word)).is_some();
     let mut value = 0;
-    let fits = match *form {
+    let fits = match *format {
         CommandFormat::Keys(numbers) => {
             words.len() > numbers
                 && words.iter().all(is_key)

@@ -1,6 +1,6 @@
 //! Names of queues, topics, collections and similar objects: configured words that may contain ids.
 
-use super::HOLE;
+use super::PLACEHOLDER;
 use super::actions::is_action;
 use super::followers::is_value_prefix;
 use super::words::{is_letters, is_word};
@@ -26,6 +26,8 @@ pub(super) fn table_name(name: &str) -> String {
     reduce_name(name, |part, _| is_letters(part) && part.len() <= 40)
 }
 
+/// Replaces the parts of a name by `{}` unless `keep` accepts them; it receives a part and the part
+/// before it.
 fn reduce_name(name: &str, keep: impl Fn(&str, Option<&str>) -> bool) -> String {
     let is_between = |of: char| matches!(of, '.' | '_' | '-' | ':' | '/');
     let plain = |of: char| of.is_ascii_alphanumeric() || is_between(of) || matches!(of, '*' | '#');
@@ -33,7 +35,7 @@ fn reduce_name(name: &str, keep: impl Fn(&str, Option<&str>) -> bool) -> String 
         || !name.chars().all(plain)
         || name.split(is_between).count() > LABEL_SEGMENTS
     {
-        return HOLE.to_owned();
+        return PLACEHOLDER.to_owned();
     }
     let (mut label, mut before) = (String::new(), None);
     for part in name.split_inclusive(is_between) {
@@ -44,10 +46,10 @@ fn reduce_name(name: &str, keep: impl Fn(&str, Option<&str>) -> bool) -> String 
             label.push_str(part);
         } else if word.len() < end.len() && !is_hexadecimal(word) && keep(word, before) {
             label.push_str(word);
-            label.push_str(HOLE);
+            label.push_str(PLACEHOLDER);
             label.push_str(part.get(end.len()..).unwrap_or_default());
         } else {
-            label.push_str(HOLE);
+            label.push_str(PLACEHOLDER);
             label.push_str(part.get(end.len()..).unwrap_or_default());
         }
         before = Some(end);

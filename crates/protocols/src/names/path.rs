@@ -1,6 +1,6 @@
 //! Paths of URLs as routes: `/user/1234/cart?x=y` is `/user/{}/cart`.
 
-use super::HOLE;
+use super::PLACEHOLDER;
 use super::actions::is_action;
 use super::followers::{is_tree_prefix, is_value_prefix};
 use super::words::is_word;
@@ -28,8 +28,8 @@ pub(crate) fn request_route(method: &str, target: Option<&str>) -> String {
     }
 }
 
-/// Route of a request's target, without possible literals: the query, ids, and names of persons in
-/// positions where the route has one. Empty for a target that is not a path.
+/// Route of a request's target, without possible literals: the query, ids, and segments that may be
+/// a person's name, as in `/users/alice`. Empty for a target that is not a path.
 pub fn target_route(target: &str) -> String {
     if target == "*" {
         return "*".to_owned();
@@ -53,7 +53,7 @@ pub fn target_route(target: &str) -> String {
         if number >= PATH_SEGMENTS || in_tree && !segment.is_empty() || route.len() > NAME_BYTES / 2
         {
             route.push('/');
-            route.push_str(HOLE);
+            route.push_str(PLACEHOLDER);
             return route;
         }
         let kept = self::reduce_segment(segment, before.as_deref());
@@ -72,25 +72,25 @@ fn reduce_segment(segment: &str, before: Option<&str>) -> String {
         return String::new();
     }
     let could_be_value = before.is_some_and(is_value_prefix) && !is_action(segment);
-    if !could_be_value && is_kept(segment) {
+    if !could_be_value && consists_of_words(segment) {
         return segment.to_owned();
     }
     match segment.rsplit_once('.') {
-        Some((_, ending)) if ENDINGS.contains(&ending) => format!("{HOLE}.{ending}"),
-        _ => HOLE.to_owned(),
+        Some((_, ending)) if ENDINGS.contains(&ending) => format!("{PLACEHOLDER}.{ending}"),
+        _ => PLACEHOLDER.to_owned(),
     }
 }
 
 /// Whether a segment consists of words.
-fn is_kept(segment: &str) -> bool {
+fn consists_of_words(segment: &str) -> bool {
     if segment.len() > SEGMENT_BYTES {
         return false;
     }
-    // `.well-known`, `_search`, `__debug__`.
     let (stem, ending) = match segment.rsplit_once('.') {
         Some((stem, ending)) if ENDINGS.contains(&ending) => (stem, true),
         _ => (segment, false),
     };
+    // `.well-known`, `_search`, `__debug__`.
     let inner = stem.trim_start_matches(['.', '_']).trim_end_matches('_');
     let words = inner.split(['-', '_', '.']).count();
     let plain = words <= SEGMENT_WORDS && inner.split(['-', '_', '.']).all(is_word);

@@ -1,7 +1,7 @@
 //! Classification of tokens as words of a program or ids.
 
 /// Maximum length of a word, in bytes. Service names written as one word are about as long.
-const LONGEST: usize = 24;
+const MAX_WORD_BYTES: usize = 24;
 
 /// Words that contain digits.
 const WITH_DIGITS: &[&str] = &[
@@ -25,7 +25,7 @@ pub(super) fn is_word(token: &str) -> bool {
         return true;
     }
     is_letters(token)
-        && token.len() <= LONGEST
+        && token.len() <= MAX_WORD_BYTES
         && !is_hexadecimal(&lower)
         && has_plausible_humps(token)
 }
@@ -62,8 +62,8 @@ fn has_plausible_humps(token: &str) -> bool {
     for at in 1..bytes.len() {
         let of = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_uppercase);
         // `getCart` has a boundary at `C`, and `HTTPServer` at `S`.
-        let border = of(at) && (!of(at - 1) || at + 1 < bytes.len() && !of(at + 1));
-        if border {
+        let is_boundary = of(at) && (!of(at - 1) || at + 1 < bytes.len() && !of(at + 1));
+        if is_boundary {
             parts.push(bytes.get(begin..at).unwrap_or_default());
             begin = at;
         }

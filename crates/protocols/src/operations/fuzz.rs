@@ -19,7 +19,7 @@ pub fn log(bytes: &[u8], directory: &Path) {
     assert!(is_written, "the directory is there");
     let Ok(whole) = SocketLog::open(&path) else { return };
     let recognised = operations_of_log(&whole);
-    make_blank(&whole, bytes);
+    check_blanked_log(&whole, bytes);
 
     let replaced = replace_snippets(&path, |_| false);
     assert!(replaced.is_ok(), "{replaced:?}");
@@ -34,9 +34,9 @@ pub fn log(bytes: &[u8], directory: &Path) {
     }
 }
 
-/// Blanks the snippets of a log of these bytes. Afterwards they yield no operation, and other
+/// Checks a log of these bytes after its snippets are blanked: they yield no operation, and other
 /// records stay if all chunks are in their places.
-fn make_blank(whole: &SocketLog, bytes: &[u8]) {
+fn check_blanked_log(whole: &SocketLog, bytes: &[u8]) {
     let mut blank = bytes.to_vec();
     blank.chunks_mut(CHUNK_BYTES).skip(HEADER_BYTES / CHUNK_BYTES).for_each(|chunk| {
         blank_snippets(chunk);

@@ -3,7 +3,7 @@ use socket_log::encode::{Direction, FlowOrigin, SnippetHeader};
 use socket_log::layout::{ChunkHeader, HEADER_BYTES, snippet};
 use socket_log::write::{LogWriter, TCP, UDP};
 
-use super::{file, log, make_blank};
+use super::{check_blanked_log, file, log};
 use crate::operations::operation_file::operations_path;
 use crate::operations::update_operations;
 
@@ -97,7 +97,7 @@ fn damaged_records_stay_damaged() {
             damaged[first..first + 4 * length].fill(field);
             damaged[first..first + 4].copy_from_slice(&[kind, length as u8, 0, 0]);
             let log = SocketLog::from_bytes("damaged".as_ref(), damaged.clone()).unwrap();
-            make_blank(&log, &damaged);
+            check_blanked_log(&log, &damaged);
         }
     }
 }

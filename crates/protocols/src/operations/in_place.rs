@@ -55,7 +55,7 @@ pub fn replace_log_snippets(
         return Ok(SnippetReplacement::Running);
     }
     let RecognisedOperations { entries, blank } = operations_of_log(log);
-    // If some are blank already, an earlier replacement was interrupted after it wrote all
+    // If some snippets are blank already, an earlier replacement was interrupted after it wrote all
     // operations.
     let is_there = blank > 0 && operation_file::operations_path(path).is_file();
     if !entries.is_empty() && !is_there {

@@ -42,8 +42,9 @@ struct SnippetFlows {
     /// Which end of each flow the process is.
     roles: FxHashMap<u32, FlowRole>,
     talks: FxHashMap<u32, FlowTranscript>,
-    /// Number of snippets so far, and of blank ones.
+    /// Number of snippets so far that are not blank.
     snippets: u64,
+    /// Number of blank snippets so far.
     blank: u64,
     entries: Vec<OperationEntry>,
     operations: Vec<SpokenOperation>,

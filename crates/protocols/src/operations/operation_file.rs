@@ -267,6 +267,7 @@ fn fill_bytes(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     }
 }
 
+/// Converts a stored operation to an entry; `None` if our writer does not write such an operation.
 fn restore_entry(of: &StoredOperation, texts: &[String]) -> Option<OperationEntry> {
     let text = |number: u32| texts.get(number as usize);
     let operation = ProtocolOperation {

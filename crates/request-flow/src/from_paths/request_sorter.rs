@@ -1,5 +1,5 @@
-//! Sorts requests by their begin. Requests come nearly in order: as bytes in batches, which stay in
-//! memory within a budget. Only the begins and positions are sorted.
+//! Sorts requests by their begin. Requests come nearly in order, in batches of bytes, which stay in
+//! memory within a budget. Only the begins of requests and the positions of their bytes are sorted.
 
 use std::path::Path;
 
@@ -19,13 +19,16 @@ pub(super) struct RequestBatch {
     ends: Vec<(i64, u64)>,
 }
 
-/// Position of a request.
+/// Position of the bytes of a request.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 struct RequestPlace {
+    /// The begin of the request, in nanoseconds since the Unix epoch.
     begin: i64,
     batch: u64,
+    /// Index of the first byte in the batch.
     from: u64,
+    /// Number of bytes.
     length: u64,
 }
 
@@ -40,7 +43,7 @@ impl KeyedRecord for RequestPlace {
 /// Sorter of all requests by their begins.
 pub(super) struct RequestSorter<'a> {
     batches: PartitionStore<'a, u8>,
-    /// By batch: the number of each name among the names of all.
+    /// By batch: the number of each of its names among the names of all batches.
     names: Vec<Vec<NameId>>,
     places: ExternalSorter<'a, RequestPlace>,
 }
@@ -68,7 +71,7 @@ impl<'a> RequestSorter<'a> {
         }
     }
 
-    /// Adds the next batch; `numbers` are the numbers of the batch's names.
+    /// Adds the next batch; `names` are the numbers of its names among the names of all batches.
     pub(super) fn push_batch(
         &mut self,
         batch: RequestBatch,

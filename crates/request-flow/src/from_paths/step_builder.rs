@@ -14,6 +14,7 @@ use out_of_core::{NameId, NameInterner};
 #[derive(Default)]
 pub(super) struct StepNames {
     names: NameInterner,
+    /// The operation of a step, or the concatenated values of its parameters.
     text: String,
     /// Parameters of a step: the names, and where their values end in [`StepNames::text`].
     parameters: Vec<(NameId, usize)>,
@@ -153,8 +154,8 @@ impl StepNames {
 /// `sockcap export otlp`.
 fn write_operation(node: &str, port: &str, out: &mut String) {
     out.push_str(node);
-    let has_it = || node.strip_suffix(port).is_some_and(|name| name.ends_with(':'));
-    if is_ephemeral(port) || node == port || has_it() {
+    let ends_with_port = || node.strip_suffix(port).is_some_and(|name| name.ends_with(':'));
+    if is_ephemeral(port) || node == port || ends_with_port() {
         return;
     }
     out.push(if port.bytes().all(|byte| byte.is_ascii_digit()) { ':' } else { ' ' });

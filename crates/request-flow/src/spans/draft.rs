@@ -9,7 +9,7 @@ use crate::request::{Request, RequestBuilder};
 use crate::step::{Step, outlasts_wait};
 use out_of_core::{NameId, NameInterner};
 
-/// Number of a clock. Resources on one host read one clock.
+/// Number of a clock. All resources (services, programs) on one host read one clock.
 pub(super) type ClockNumber = u32;
 
 /// A draft of a request.
@@ -21,13 +21,13 @@ pub(super) struct RequestDraft {
     orders: Vec<Option<i64>>,
     /// The clocks that the times of each step were read from: at the node and at the caller.
     clocks: Vec<[ClockNumber; 2]>,
-    /// Whether the end of each step is waited for.
+    /// Whether the caller of each step waits for its end.
     waiting: Vec<CallerWait>,
 }
 
 /// Counts of steps that do not fit into their parents by the common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct OutOfPlace {
+pub(super) struct MisplacedSteps {
     /// Steps that seemed to begin before their parents, or to end after their callers had the
     /// response, and were moved.
     pub(super) moved: u64,
@@ -68,13 +68,13 @@ impl RequestDraft {
     }
 
     /// Adds the times that two clocks read at the two ends of a message: the call, from caller to
-    /// callee, and the response, back. Calls `is_related` for clocks that a call and its response
-    /// relate.
+    /// callee, and the response, back. Calls `is_related` for each of two clocks between which both
+    /// a call and its response were seen.
     ///
-    /// If the caller's times of a call are not known its parent's are used: they are further apart,
-    /// and so less precise. An effect begins after its cause, but ends before it only if it is
-    /// waited for. So an end counts if the caller is known to wait; if callers only usually wait,
-    /// it counts unless it contradicts that both clocks are one.
+    /// If the caller's times of a call are not known, its parent's are used: they are further
+    /// apart, and so less precise. An effect begins after its cause, but ends before the end of its
+    /// cause only if its caller waits for it. So an end counts if the caller is known to wait; if
+    /// callers only usually wait, it counts unless it contradicts that both clocks are one.
     pub(super) fn add_samples(
         &self,
         samples: &mut ClockSamples,
@@ -122,7 +122,7 @@ impl RequestDraft {
         }
     }
 
-    /// Passes the times that each clock showed to `seen`.
+    /// Passes each time of a step to `seen`, with the clock that showed it.
     pub(super) fn for_each_clock_range(&self, mut seen: impl FnMut(ClockNumber, i64)) {
         for (step, [own, caller]) in self.request.steps.iter().zip(&self.clocks) {
             [step.begin, step.end].into_iter().flatten().for_each(|time| seen(*own, time));
@@ -138,7 +138,7 @@ impl RequestDraft {
         clocks: Option<&ClockModel>,
         builder: &mut RequestBuilder,
         request: &mut Request,
-    ) -> OutOfPlace {
+    ) -> MisplacedSteps {
         if let Some(clocks) = clocks {
             for (step, [own, caller]) in self.request.steps.iter_mut().zip(&self.clocks) {
                 for (clock, time) in [
@@ -166,7 +166,8 @@ impl RequestDraft {
 }
 
 impl CallerWait {
-    /// Decides for a span, with its caller's span if known.
+    /// Returns whether the caller of `span` waits for its end; `caller` is the caller's span, if
+    /// known.
     pub(super) fn from_spans(span: &SpanRecord<'_>, caller: Option<&SpanRecord<'_>>) -> CallerWait {
         use SpanKind::{Client, Consumer, Producer, Server, Unknown};
         match (caller.map(|caller| caller.kind), span.kind) {
@@ -185,8 +186,8 @@ impl CallerWait {
 /// before it begins, and no response is sent after it was received. A step that lasted longer than
 /// its caller waited has sent no response to it, and stays as it is. `steps` are in depth-first
 /// order.
-fn nest_steps(steps: &mut [Step]) -> OutOfPlace {
-    let mut found = OutOfPlace::default();
+fn nest_steps(steps: &mut [Step]) -> MisplacedSteps {
+    let mut found = MisplacedSteps::default();
     for place in 0..steps.len() {
         let before = steps[place];
         let parent = before.parent.and_then(|parent| steps.get(parent as usize)).copied();
@@ -210,7 +211,7 @@ fn nest_steps(steps: &mut [Step]) -> OutOfPlace {
         if let (Some(earlier), Some(end)) = (step.end, before.end)
             && earlier < end
         {
-            keep_within(&mut steps[place + 1..], place, earlier, end);
+            end_calls_earlier(&mut steps[place + 1..], place, earlier, end);
         }
     }
     found
@@ -231,10 +232,10 @@ fn is_late(step: &Step, parent: &Step) -> bool {
     !is_seen && has_ended && place(step) != place(parent)
 }
 
-/// Limits the calls of step `place`, direct and indirect ones, that ended before the step: the step
-/// now ends at `earlier` instead of `end`, and these calls end with it at the latest. Calls that
-/// outlasted the step still outlast it.
-fn keep_within(later: &mut [Step], place: usize, earlier: i64, end: i64) {
+/// Limits the direct and indirect calls of step `place` after its end was moved from `end` to
+/// `earlier`: calls that ended before the step now end with it at the latest. Calls that outlasted
+/// the step still outlast it. `later` are the steps after `place`.
+fn end_calls_earlier(later: &mut [Step], place: usize, earlier: i64, end: i64) {
     let is_below = |step: &Step| step.parent.is_some_and(|parent| parent as usize >= place);
     for step in later.iter_mut().take_while(|step| is_below(step)) {
         let times = [&mut step.caller_begin, &mut step.begin, &mut step.end, &mut step.caller_end];
@@ -305,7 +306,7 @@ mod tests {
         let queued = Step { begin: Some(20_000_000), end: Some(70_000_000), ..left };
         let late = Step { caller_begin: None, caller_end: None, ..queued };
         let mut steps = [root, left, queued, late];
-        assert_eq!(nest_steps(&mut steps), OutOfPlace { moved: 0, late: 1 });
+        assert_eq!(nest_steps(&mut steps), MisplacedSteps { moved: 0, late: 1 });
         assert_eq!(steps, [root, left, queued, late]);
     }
 

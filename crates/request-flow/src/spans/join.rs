@@ -23,19 +23,19 @@ use super::spans_by_id::SpansById;
 use crate::step::Step;
 use out_of_core::{NameId, NameInterner};
 
-/// Joins the reports of one trace; passes a draft for each root to `each`. Returns the number of
-/// spans.
+/// Joins the reports of one trace: merges those of one span, and passes a draft for each root to
+/// `each`. Returns the number of spans.
 pub(super) fn join_trace(
     reports: Vec<SpanRecord<'_>>,
-    known: &SpanSources<'_>,
+    sources: &SpanSources<'_>,
     misfits: &mut SpanMisfits,
     mut each: impl FnMut(RequestDraft),
 ) -> usize {
-    let all = merge_reports(reports, known, misfits);
-    let mut tree = SpanTree::from_spans(&all, known, misfits);
-    let spans: Vec<SpanRecord<'_>> = all.into_iter().map(|whole| whole.span).collect();
+    let all = merge_reports(reports, sources, misfits);
+    let mut tree = SpanTree::from_spans(&all, sources, misfits);
+    let spans: Vec<SpanRecord<'_>> = all.into_iter().map(|merged| merged.span).collect();
     tree.break_cycles(&spans, misfits);
-    let merged = MergedCalls::from_spans(&spans, &tree, known);
+    let merged = MergedCalls::from_spans(&spans, &tree, sources);
     // Members of each root, in the order of the spans.
     let roots = tree.roots_of_spans();
     let mut members: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
@@ -44,7 +44,7 @@ pub(super) fn join_trace(
     }
     for root in (0..spans.len() as u32).filter(|span| tree.parents[*span as usize].is_none()) {
         let Some(of) = members.get(&root) else { continue };
-        each(merged.build_draft(&spans, &tree, of, known));
+        each(merged.build_draft(&spans, &tree, of, sources));
     }
     spans.len()
 }
@@ -52,17 +52,18 @@ pub(super) fn join_trace(
 /// The parent of each span.
 struct SpanTree {
     parents: Vec<Option<u32>>,
-    /// Spans with the id of their parent: the callee's half of a call.
+    /// By span: whether it has the id of its parent, as the callee's half of a call.
     is_half: Vec<bool>,
-    /// Spans with a missing parent.
+    /// By span: whether its parent is missing.
     torn: Vec<bool>,
+    /// By span: the number of its children.
     children: Vec<u32>,
 }
 
 impl SpanTree {
     fn from_spans(
         all: &[MergedSpan<'_>],
-        known: &SpanSources<'_>,
+        sources: &SpanSources<'_>,
         misfits: &mut SpanMisfits,
     ) -> SpanTree {
         let mut tree = SpanTree {
@@ -71,20 +72,20 @@ impl SpanTree {
             torn: vec![false; all.len()],
             children: Vec::new(),
         };
-        if all.iter().any(|whole| whole.span.depth.is_some()) {
-            tree.count_depths(all, misfits);
+        if all.iter().any(|merged| merged.span.depth.is_some()) {
+            tree.find_parents_by_depth(all, misfits);
         }
         let halves = SpansById::from_spans(all);
-        for (place, whole) in all.iter().enumerate().filter(|(_, it)| it.span.depth.is_none()) {
-            let span = &whole.span;
-            tree.parents[place] = match (halves.caller_of(whole), span.parent) {
+        for (place, merged) in all.iter().enumerate().filter(|(_, it)| it.span.depth.is_none()) {
+            let span = &merged.span;
+            tree.parents[place] = match (halves.caller_of(merged), span.parent) {
                 // The server's half of a call is part of the client's.
                 (Some(client), _) => {
                     tree.is_half[place] = true;
                     Some(client)
                 }
                 (None, Some(parent)) if parent != span.id => {
-                    let parent = halves.parent_of(parent, span, all, known);
+                    let parent = halves.parent_of(parent, span, all, sources);
                     tree.torn[place] = parent.is_none();
                     parent
                 }
@@ -99,7 +100,7 @@ impl SpanTree {
     }
 
     /// Finds the parents of spans that have an order and a depth.
-    fn count_depths(&mut self, all: &[MergedSpan<'_>], misfits: &mut SpanMisfits) {
+    fn find_parents_by_depth(&mut self, all: &[MergedSpan<'_>], misfits: &mut SpanMisfits) {
         let mut order: Vec<(u32, u32)> =
             (0..).zip(all).filter_map(|(place, it)| Some((place, it.span.depth?))).collect();
         order.sort_by_key(|(place, _)| all[*place as usize].span.order);
@@ -179,20 +180,21 @@ impl MergedCalls {
     fn from_spans(
         spans: &[SpanRecord<'_>],
         tree: &SpanTree,
-        known: &SpanSources<'_>,
+        sources: &SpanSources<'_>,
     ) -> MergedCalls {
         let mut merged =
             MergedCalls { caller: vec![None; spans.len()], is_caller: vec![false; spans.len()] };
         for (place, span) in spans.iter().enumerate() {
             let Some(parent) = tree.parents[place] else { continue };
             let above = &spans[parent as usize];
-            let is_call = tree.is_half[place] || is_call(above, span, known);
+            let is_call = tree.is_half[place] || is_call(above, span, sources);
             if tree.children[parent as usize] == 1 && is_call {
                 merged.caller[place] = Some(parent);
                 merged.is_caller[parent as usize] = true;
             }
         }
-        // A span between two others cannot be both ends: it stays the outer call's callee.
+        // A span cannot be the callee's end of one call and the caller's end of another: it stays
+        // the callee's end of the outer call.
         let both: Vec<bool> = (0..spans.len())
             .map(|place| merged.is_caller[place] && merged.caller[place].is_some())
             .collect();
@@ -215,7 +217,7 @@ impl MergedCalls {
         spans: &[SpanRecord<'_>],
         tree: &SpanTree,
         members: &[u32],
-        known: &SpanSources<'_>,
+        sources: &SpanSources<'_>,
     ) -> RequestDraft {
         let mut draft = RequestDraft::default();
         let mut places: FxHashMap<u32, u32> = FxHashMap::default();
@@ -238,7 +240,7 @@ impl MergedCalls {
             if parent.is_none() {
                 draft.begin_request(callee, is_torn);
                 let outer = caller.or(is_lone_client.then_some(callee));
-                if let Some(resource) = outer.and_then(|of| known.resource_of_span(of)) {
+                if let Some(resource) = outer.and_then(|of| sources.resource_of_span(of)) {
                     draft.request.caller = resource.node;
                     draft.request.caller_host = resource.host;
                 } else if matches!(callee.kind, SpanKind::Server | SpanKind::Consumer) {
@@ -246,9 +248,9 @@ impl MergedCalls {
                 }
             }
             if is_lone_client {
-                draft.add_untraced(callee, parent, known);
+                draft.add_untraced(callee, parent, sources);
             } else {
-                draft.add_span(callee, caller, parent, known);
+                draft.add_span(callee, caller, parent, sources);
             }
         }
         draft
@@ -256,7 +258,7 @@ impl MergedCalls {
 }
 
 /// Returns whether `above` is the caller's span of a call and `span`, its only child, the callee's.
-fn is_call(above: &SpanRecord<'_>, span: &SpanRecord<'_>, known: &SpanSources<'_>) -> bool {
+fn is_call(above: &SpanRecord<'_>, span: &SpanRecord<'_>, sources: &SpanSources<'_>) -> bool {
     match (above.kind, span.kind) {
         (SpanKind::Client, SpanKind::Server) | (SpanKind::Producer, SpanKind::Consumer) => true,
         // Some tracers give no kind: the caller's half is then a span with a single child, at
@@ -264,11 +266,11 @@ fn is_call(above: &SpanRecord<'_>, span: &SpanRecord<'_>, known: &SpanSources<'_
         (SpanKind::Unknown, SpanKind::Unknown | SpanKind::Server)
         | (SpanKind::Client, SpanKind::Unknown) => {
             let node =
-                |of: &SpanRecord<'_>| known.resource_of_span(of).map(|resource| resource.node);
+                |of: &SpanRecord<'_>| sources.resource_of_span(of).map(|resource| resource.node);
             node(above) != node(span)
                 && has_same_name(
-                    known.names.name_of(above.operation),
-                    known.names.name_of(span.operation),
+                    sources.names.name_of(above.operation),
+                    sources.names.name_of(span.operation),
                 )
         }
         _ => false,
@@ -300,9 +302,9 @@ impl RequestDraft {
         span: &SpanRecord<'_>,
         caller: Option<&SpanRecord<'_>>,
         parent: Option<u32>,
-        known: &SpanSources<'_>,
+        sources: &SpanSources<'_>,
     ) {
-        let resource = known.resource_of_span(span);
+        let resource = sources.resource_of_span(span);
         let is_answered = span.kind != SpanKind::Consumer
             && !span.follows
             && caller.is_none_or(|caller| caller.kind != SpanKind::Producer);
@@ -328,12 +330,12 @@ impl RequestDraft {
         let mut all: Vec<(NameId, &str)> = own.collect();
         let of_caller = caller.map_or(&[][..], |caller| &caller.parameters);
         for (name, value) in of_caller {
-            if all.iter().all(|(known, _)| known != name) {
+            if all.iter().all(|(other, _)| other != name) {
                 all.push((*name, value));
             }
         }
         let clocks =
-            [known.clock_of_span(span), caller.map_or(0, |caller| known.clock_of_span(caller))];
+            [sources.clock_of_span(span), caller.map_or(0, |caller| sources.clock_of_span(caller))];
         let order = caller.and_then(|caller| caller.order).or(span.order);
         self.push_step(step, all, order, clocks, CallerWait::from_spans(span, caller));
     }
@@ -343,7 +345,7 @@ impl RequestDraft {
         &mut self,
         span: &SpanRecord<'_>,
         parent: Option<u32>,
-        known: &SpanSources<'_>,
+        sources: &SpanSources<'_>,
     ) {
         let is_answered = span.kind != SpanKind::Producer;
         let step = Step {
@@ -356,7 +358,7 @@ impl RequestDraft {
             bytes_out: span.bytes_out,
             ..Step::new(span.peer, span.operation)
         };
-        let clocks = [0, known.clock_of_span(span)];
+        let clocks = [0, sources.clock_of_span(span)];
         let parameters = span.parameters.iter().copied();
         self.push_step(step, parameters, span.order, clocks, CallerWait::from_spans(span, None));
     }

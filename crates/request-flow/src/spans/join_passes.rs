@@ -18,7 +18,7 @@ use out_of_core::workers::{self, lock_mutex};
 use out_of_core::{PartitionStore, PartitionWriter};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::draft::{ClockNumber, OutOfPlace, RequestDraft};
+use super::draft::{ClockNumber, MisplacedSteps, RequestDraft};
 use super::join::join_trace;
 use super::misfits::SpanMisfits;
 use super::sink::{ResourceRecord, SpanSink};
@@ -74,10 +74,11 @@ struct FirstPassResult {
     traces: u64,
     misfits: SpanMisfits,
     samples: ClockSamples,
-    /// Clocks that a call and its response relate to another.
+    /// By clock: whether both a call and its response were seen between it and another clock.
     related: Vec<bool>,
     /// First and last time that each clock showed, in nanoseconds since the Unix epoch.
     times: Vec<Option<[i64; 2]>>,
+    /// Begins of requests, or a sample of them, in nanoseconds since the Unix epoch.
     begins: Vec<i64>,
 }
 
@@ -94,15 +95,15 @@ impl FirstPassResult {
 }
 
 impl FirstPassResult {
-    /// Removes samples that carry no information about clocks: work at a host which no call and its
-    /// response relates to another begins after its cause. Alone, such a sample would be treated as
-    /// the fastest message in its direction.
-    fn leave_out_silent(&mut self) {
+    /// Removes samples that carry no information about clocks. If no call and its response were
+    /// seen between a host and another, its samples only show that work began some time after its
+    /// cause; they would be mistaken for the fastest message in their direction.
+    fn remove_unrelated(&mut self) {
         let contradicting: FxHashSet<u32> = self.samples.contradicting_pairs().flatten().collect();
         let is_related = |host: u32| self.related.get(host as usize).copied().unwrap_or(false);
-        let is_silent = |host: u32| !is_related(host) && !contradicting.contains(&host);
+        let is_unrelated = |host: u32| !is_related(host) && !contradicting.contains(&host);
         self.samples.retain_pairs(|from, to| {
-            !(is_silent(from) && is_related(to) || is_related(from) && is_silent(to))
+            !(is_unrelated(from) && is_related(to) || is_related(from) && is_unrelated(to))
         });
     }
 }
@@ -124,13 +125,13 @@ impl SpanSink<'_> {
         let names = names.into_names();
         let resources = resources.into_list();
         let ClockHosts { facts, of_resource } = ClockHosts::from_resources(&resources, &names);
-        let known = SpanSources { resources: &resources, clocks: &of_resource, names: &names };
+        let sources = SpanSources { resources: &resources, clocks: &of_resource, names: &names };
 
         progress.begin_step("joining spans", 0);
         let drafts = PartitionStore::new(budget, &directory, TRACE_PARTITIONS);
         let partitions = split_large_partitions(&mut by_trace, PARTITION_BYTES, next_span)?;
-        let mut found = join_all(&by_trace, &partitions, &drafts, &known, facts.len())?;
-        found.leave_out_silent();
+        let mut found = join_all(&by_trace, &partitions, &drafts, &sources, facts.len())?;
+        found.remove_unrelated();
         drop(by_trace);
         let mut joined = JoinSummary {
             spans: found.spans,
@@ -154,7 +155,7 @@ impl SpanSink<'_> {
         progress.begin_step("ordering requests", 0);
         let bounds = partition_bounds(found.begins);
         let mut by_begin = PartitionStore::new(budget, &directory, bounds.len() + 1);
-        OutOfPlace { moved: joined.moved, late: joined.late } =
+        MisplacedSteps { moved: joined.moved, late: joined.late } =
             order_requests(&drafts, &by_begin, clocks, &bounds)?;
         drop(drafts);
 
@@ -171,13 +172,15 @@ impl SpanSink<'_> {
 
 /// Hosts of all clocks.
 struct ClockHosts {
+    /// By clock: what is known about its host.
     facts: Vec<HostFacts>,
+    /// By resource: the clock that it reads.
     of_resource: Vec<ClockNumber>,
 }
 
 impl ClockHosts {
-    /// Returns a clock for each host, and for each node with an unknown host. The host of a caller
-    /// without any known facts may be such a node: then both have one clock.
+    /// Returns a clock for each host, and for each node with an unknown host. A caller may be known
+    /// only by a host that is the name of such a node: then both have one clock.
     fn from_resources(resources: &[ResourceRecord], names: &NameInterner) -> ClockHosts {
         let without_host: FxHashSet<NameId> = (resources.iter())
             .filter(|resource| resource.host == NameInterner::UNKNOWN)
@@ -210,9 +213,9 @@ impl ClockHosts {
 /// Adds the facts about clocks from the spans: when each was read, and whether it is to be
 /// estimated.
 ///
-/// Clocks that no call and its response relate are presumed to be one unless a span contradicts
-/// that: a begin after its parent's does not bound the difference of the two clocks. So are those
-/// of nodes with an unknown host. Only the clocks that spans contradict are estimated.
+/// Clocks between which no call and its response were seen are presumed to be one, since a begin
+/// after the parent's begin does not bound the difference of two clocks. So are the clocks of nodes
+/// with an unknown host. Such clocks are estimated only if spans contradict the presumption.
 fn with_facts(mut facts: Vec<HostFacts>, found: &FirstPassResult) -> Vec<HostFacts> {
     for ((host, times), is_related) in facts.iter_mut().zip(&found.times).zip(&found.related) {
         [host.first, host.last] = times.unwrap_or_default();
@@ -233,7 +236,7 @@ fn join_all(
     by_trace: &PartitionStore<'_, u8>,
     partitions: &[usize],
     drafts: &PartitionStore<'_, u8>,
-    known: &SpanSources<'_>,
+    sources: &SpanSources<'_>,
     clocks: usize,
 ) -> Result<FirstPassResult, PathError> {
     let mut all = FirstPassResult::with_clocks(clocks);
@@ -276,7 +279,7 @@ fn join_all(
             while let Some(span) = spans.next_if(|span| span.trace == trace) {
                 of_trace.push(span);
             }
-            let joined = join_trace(of_trace, known, &mut found.misfits, |draft| {
+            let joined = join_trace(of_trace, sources, &mut found.misfits, |draft| {
                 let related = &mut found.related;
                 draft.add_samples(&mut found.samples, |clock| {
                     related.get_mut(clock as usize).into_iter().for_each(|of| *of = true);
@@ -314,7 +317,7 @@ fn join_all(
             all.misfits.broken += found.misfits.broken;
             all.misfits.crowded_out += found.misfits.crowded_out;
             all.samples.merge_samples(found.samples);
-            all.related.iter_mut().zip(found.related).for_each(|(known, new)| *known |= new);
+            all.related.iter_mut().zip(found.related).for_each(|(one, new)| *one |= new);
             all.begins.extend(found.begins);
             for (seen, new) in all.times.iter_mut().zip(found.times) {
                 let Some([first, last]) = new else { continue };
@@ -327,7 +330,7 @@ fn join_all(
     Ok(all)
 }
 
-/// Thins many times to a few, evenly.
+/// Sorts the times, and reduces them to at most [`BEGIN_SAMPLES`], evenly.
 fn thin_evenly(begins: &mut Vec<i64>) {
     begins.sort_unstable();
     let step = begins.len().div_ceil(BEGIN_SAMPLES).max(1);
@@ -348,24 +351,26 @@ fn partition_bounds(mut begins: Vec<i64>) -> Vec<i64> {
     bounds
 }
 
-/// Runs the second pass. Returns how many steps do not fit into their parents.
+/// Runs the second pass: converts times, and partitions requests by `bounds` of their begins.
+/// Returns how many steps do not fit into their parents.
 fn order_requests(
     drafts: &PartitionStore<'_, u8>,
     by_begin: &PartitionStore<'_, u8>,
     clocks: Option<&ClockModel>,
     bounds: &[i64],
-) -> Result<OutOfPlace, PathError> {
-    let mut all = OutOfPlace::default();
+) -> Result<MisplacedSteps, PathError> {
+    let mut all = MisplacedSteps::default();
     let work = |partition: usize| {
         let mut writer = PartitionWriter::new(by_begin, partition);
         let (mut builder, mut request) = (RequestBuilder::default(), Request::default());
-        let (mut found, mut bytes, mut framed) = (OutOfPlace::default(), Vec::new(), Vec::new());
+        let (mut found, mut bytes, mut framed) =
+            (MisplacedSteps::default(), Vec::new(), Vec::new());
         for block in drafts.take_each_block(partition) {
             let block = block?;
             let mut rest = block.as_slice();
             while let Ok((mut draft, tail)) = postcard::take_from_bytes::<RequestDraft>(rest) {
                 rest = tail;
-                let OutOfPlace { moved, late } =
+                let MisplacedSteps { moved, late } =
                     draft.finish_request(clocks, &mut builder, &mut request);
                 (found.moved, found.late) = (found.moved + moved, found.late + late);
                 let begin = request.begin().unwrap_or(i64::MIN);
@@ -375,8 +380,8 @@ fn order_requests(
                 framed.extend_from_slice(&begin.to_le_bytes());
                 framed.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
                 framed.extend_from_slice(&bytes);
-                let of = bounds.partition_point(|bound| *bound <= begin);
-                writer.partition_records(of, &framed)?;
+                let partition = bounds.partition_point(|bound| *bound <= begin);
+                writer.partition_records(partition, &framed)?;
             }
         }
         writer.finish()?;
@@ -386,7 +391,7 @@ fn order_requests(
         workers::thread_count(),
         drafts.partition_count(),
         work,
-        |_, found: OutOfPlace| {
+        |_, found: MisplacedSteps| {
             (all.moved, all.late) = (all.moved + found.moved, all.late + found.late);
             Ok::<(), PathError>(())
         },

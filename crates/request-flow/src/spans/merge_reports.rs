@@ -29,11 +29,11 @@ pub(super) struct MergedSpan<'b> {
 /// [`SpanSources::compare_spans`].
 pub(super) fn merge_reports<'b>(
     mut reports: Vec<SpanRecord<'b>>,
-    known: &SpanSources<'_>,
+    sources: &SpanSources<'_>,
     misfits: &mut SpanMisfits,
 ) -> Vec<MergedSpan<'b>> {
     reports.sort_by(|one, other| {
-        one.id.cmp(&other.id).then_with(|| known.compare_reports(one, other))
+        one.id.cmp(&other.id).then_with(|| sources.compare_reports(one, other))
     });
     let before = reports.len();
     reports.dedup();
@@ -48,32 +48,32 @@ pub(super) fn merge_reports<'b>(
         while let Some(report) = next {
             match CallSide::from_span(&report) {
                 CallSide::Unknown => without_side.push(report),
-                side => add_report(&mut all, begin, MergedSpan { span: report, side }, known),
+                side => add_report(&mut all, begin, MergedSpan { span: report, side }, sources),
             }
             next = reports.next_if(|next| next.id == id);
         }
         for span in without_side {
-            add_report(&mut all, begin, MergedSpan { span, side: CallSide::Unknown }, known);
+            add_report(&mut all, begin, MergedSpan { span, side: CallSide::Unknown }, sources);
         }
         find_sides(&mut all[begin..]);
     }
     misfits.parts += (before - all.len()) as u64;
-    all.iter_mut().for_each(|whole| whole.span.resolve_end());
-    all.sort_by(|one, other| known.compare_spans(&one.span, &other.span));
+    all.iter_mut().for_each(|merged| merged.span.resolve_end());
+    all.sort_by(|one, other| sources.compare_spans(&one.span, &other.span));
     all
 }
 
-/// Adds a report to the span from `begin` on that it is a part of, or as a span of its own. The
-/// callee's span is preferred to the caller's if both match.
+/// Merges a report into the span that it is a part of, among the spans from index `begin` on, or
+/// adds it as a span of its own. The callee's span is preferred to the caller's if both match.
 fn add_report<'b>(
     all: &mut Vec<MergedSpan<'b>>,
     begin: usize,
     report: MergedSpan<'b>,
-    known: &SpanSources<'_>,
+    sources: &SpanSources<'_>,
 ) {
     let of = &all[begin..];
     let fits = |side: CallSide| {
-        of.iter().position(|it| it.side == side && it.accepts_report(&report, known))
+        of.iter().position(|it| it.side == side && it.accepts_report(&report, sources))
     };
     let place = match report.side {
         CallSide::Unknown => {
@@ -90,13 +90,13 @@ fn add_report<'b>(
 /// Determines the sides of spans that share an id if their kinds do not: a span with the id of a
 /// caller is a callee and vice versa, and of two without kinds the longer one is the caller.
 fn find_sides(of_id: &mut [MergedSpan<'_>]) {
-    if of_id.len() < 2 || of_id.iter().any(|whole| whole.span.depth.is_some()) {
+    if of_id.len() < 2 || of_id.iter().any(|merged| merged.span.depth.is_some()) {
         return;
     }
-    let count = |side: CallSide| of_id.iter().filter(|whole| whole.side == side).count();
+    let count = |side: CallSide| of_id.iter().filter(|merged| merged.side == side).count();
     let [callers, callees, unknown] =
         [CallSide::Caller, CallSide::Callee, CallSide::Unknown].map(count);
-    let lasts = |place: usize| of_id.get(place).and_then(|whole| whole.span.duration());
+    let lasts = |place: usize| of_id.get(place).and_then(|merged| merged.span.duration());
     let calls = match (callers, callees, unknown) {
         (1.., 0, 1..) => Some(CallSide::Callee),
         (0, 1.., 1) => Some(CallSide::Caller),
@@ -113,9 +113,9 @@ fn find_sides(of_id: &mut [MergedSpan<'_>]) {
 
 impl MergedSpan<'_> {
     /// Returns whether `report` may be a part of this span, by its node and time.
-    fn accepts_report(&self, report: &MergedSpan<'_>, known: &SpanSources<'_>) -> bool {
+    fn accepts_report(&self, report: &MergedSpan<'_>, sources: &SpanSources<'_>) -> bool {
         let (own, other) = (&self.span, &report.span);
-        let [own_place, place] = [own, other].map(|span| known.node_and_host(span));
+        let [own_place, place] = [own, other].map(|span| sources.node_and_host(span));
         let is_alike = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
         let is_there = own_place.iter().zip(place).all(|(one, other)| is_alike(one, other));
         let begins_alike = own.begin.is_none() || other.begin.is_none() || own.begin == other.begin;
@@ -131,8 +131,8 @@ impl MergedSpan<'_> {
 }
 
 impl<'b> SpanRecord<'b> {
-    /// Merges another report of the span into this one. If both have values that cannot be
-    /// combined, this one's wins.
+    /// Merges another report of the span into this one. Of two values that cannot be combined, this
+    /// report's is kept.
     fn absorb_report(&mut self, other: SpanRecord<'b>) {
         let earliest = [self.begin, other.begin].into_iter().flatten().min();
         (self.begin, self.end) = (earliest, self.end.max(other.end));
@@ -150,20 +150,20 @@ impl<'b> SpanRecord<'b> {
         }
         self.depth = self.depth.or(other.depth);
         self.order = self.order.or(other.order);
-        let known = |own: NameId, other| if own == NameInterner::UNKNOWN { other } else { own };
-        self.operation = known(self.operation, other.operation);
-        self.peer = known(self.peer, other.peer);
+        let either = |own: NameId, other| if own == NameInterner::UNKNOWN { other } else { own };
+        self.operation = either(self.operation, other.operation);
+        self.peer = either(self.peer, other.peer);
         self.probability = self.probability.or(other.probability);
         self.bytes_in = self.bytes_in.or(other.bytes_in);
         self.bytes_out = self.bytes_out.or(other.bytes_out);
         for (name, value) in other.parameters {
-            if self.parameters.iter().all(|(known, _)| *known != name) {
+            if self.parameters.iter().all(|(own, _)| *own != name) {
                 self.parameters.push((name, value));
             }
         }
     }
 
-    /// Computes the end from a duration in a report without the begin.
+    /// Computes the end if a report had only the duration.
     fn resolve_end(&mut self) {
         let end = self.begin.zip(self.duration).map(|(begin, it)| begin.saturating_add(it));
         self.end = self.end.max(end);

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::span::{ResourceId, SpanKind};
 use out_of_core::NameId;
 
-/// A span with numbers in place of names and ids. Texts are borrowed from the bytes.
+/// A span with numbers in place of names and ids; its fields are those of [`Span`](super::Span).
+/// Texts are borrowed from the bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SpanRecord<'bytes> {
     pub(super) trace: u128,

@@ -1,5 +1,5 @@
-//! Context of the spans of a trace, and orders of spans that depend on their contents only: neither
-//! on the order of the files, nor on the numbers of names and resources.
+//! Resources, clocks and names to which spans refer by numbers, and orders of spans that depend on
+//! their contents only: neither on the order of the files, nor on these numbers.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -9,7 +9,7 @@ use super::span::SpanKind;
 use super::span_record::SpanRecord;
 use out_of_core::NameInterner;
 
-/// Context of the spans of a trace.
+/// What spans refer to by numbers.
 pub(super) struct SpanSources<'a> {
     pub(super) resources: &'a [ResourceRecord],
     /// The clock that each resource reads.
@@ -81,7 +81,7 @@ impl SpanSources<'_> {
     }
 }
 
-/// Returns how much a report states, as a sort key.
+/// Returns a sort key that is the greater, the more a report states.
 fn report_content(span: &SpanRecord<'_>) -> impl Ord {
     let lasts = span.begin.zip(span.end).map(|(begin, end)| end.saturating_sub(begin));
     let certainty = match span.kind {

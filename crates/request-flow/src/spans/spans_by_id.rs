@@ -1,4 +1,5 @@
-//! Halves: the spans that share an id, and which of them is the parent of a child that names it.
+//! Finds spans by their ids: the two halves of a call with one id, and the parent of a child that
+//! names the id of several spans.
 //!
 //! A call's client and server may share an id, as Zipkin's do, and a message may have several
 //! consumers with one id. Then the caller's span is the parent of the callees'.
@@ -37,9 +38,10 @@ impl SpansById {
         SpansById(halves)
     }
 
-    /// Returns the caller's half of the call with the callee's half `whole`, if both have one id.
-    pub(super) fn caller_of(&self, whole: &MergedSpan<'_>) -> Option<u32> {
-        self.0.get(&whole.span.id)?.caller.filter(|_| whole.side == CallSide::Callee)
+    /// Returns the caller's half of the call if `merged` is the callee's half, and both have one
+    /// id.
+    pub(super) fn caller_of(&self, merged: &MergedSpan<'_>) -> Option<u32> {
+        self.0.get(&merged.span.id)?.caller.filter(|_| merged.side == CallSide::Callee)
     }
 
     /// Returns the span with the id `parent` that is the parent of `child`. Of several spans it is
@@ -49,18 +51,18 @@ impl SpansById {
         parent: u128,
         child: &SpanRecord<'_>,
         all: &[MergedSpan<'_>],
-        known: &SpanSources<'_>,
+        sources: &SpanSources<'_>,
     ) -> Option<u32> {
         let SpansOfId { caller, callee, others } = self.0.get(&parent)?;
         let first = callee.or(*caller);
         if others.is_empty() {
             return first;
         }
-        let node = known.node_and_host(child)[0];
+        let node = sources.node_and_host(child)[0];
         let fit = |place: &u32| {
             let span = &all.get(*place as usize)?.span;
             let is_within = span.begin <= child.begin && span.end >= child.begin;
-            Some((known.node_and_host(span)[0] == node, is_within))
+            Some((sources.node_and_host(span)[0] == node, is_within))
         };
         let candidates: Vec<u32> = callee.iter().chain(others).chain(caller).copied().collect();
         // Of several equally good ones, the first.

@@ -31,7 +31,7 @@ pub(super) fn split_large_partitions(
 ) -> Result<Vec<usize>, PathError> {
     let mut order: Vec<usize> = (0..store.partition_count()).collect();
     for _ in 0..REFINEMENTS {
-        let mut cuts = Vec::new();
+        let mut splits = Vec::new();
         for &partition in &order {
             let bytes = store.partition_bytes(partition);
             if bytes <= limit {
@@ -42,23 +42,24 @@ pub(super) fn split_large_partitions(
             if !bounds.is_empty() {
                 let first = store.partition_count();
                 store.add_partitions(bounds.len() + 1);
-                cuts.push(PartitionSplit { partition, first, bounds });
+                splits.push(PartitionSplit { partition, first, bounds });
             }
         }
-        if cuts.is_empty() {
+        if splits.is_empty() {
             break;
         }
         let store = &*store;
-        let deal =
-            |cut: usize| cuts.get(cut).map_or(Ok(()), |cut| cut.split_partition(store, next));
-        workers::run_in_order(workers::thread_count(), cuts.len(), deal, |_, ()| {
+        let work = |split: usize| {
+            splits.get(split).map_or(Ok(()), |split| split.split_partition(store, next))
+        };
+        workers::run_in_order(workers::thread_count(), splits.len(), work, |_, ()| {
             Ok::<(), PathError>(())
         })?;
-        let mut cuts = cuts.iter().peekable();
+        let mut splits = splits.iter().peekable();
         let mut refined = Vec::with_capacity(store.partition_count());
         for partition in order {
-            match cuts.next_if(|cut| cut.partition == partition) {
-                Some(cut) => refined.extend(cut.first..=cut.first + cut.bounds.len()),
+            match splits.next_if(|split| split.partition == partition) {
+                Some(split) => refined.extend(split.first..=split.first + split.bounds.len()),
                 None => refined.push(partition),
             }
         }
@@ -67,12 +68,12 @@ pub(super) fn split_large_partitions(
     Ok(order)
 }
 
-/// Partition that is being split.
+/// How a partition is split into new ones.
 struct PartitionSplit {
     partition: usize,
-    /// Number of the partition with the lowest keys; the others follow it.
+    /// Number of the new partition with the lowest keys; the other new ones follow it.
     first: usize,
-    /// The first key of each partition but the first.
+    /// The first key of each new partition but the first.
     bounds: Vec<i64>,
 }
 
@@ -95,8 +96,8 @@ impl PartitionSplit {
     }
 }
 
-/// Returns the keys between which about equally many bytes of the partition lie; fewer than `parts`
-/// - 1 if keys are equal.
+/// Returns the keys that divide the bytes of the partition into about equal `parts`; fewer parts if
+/// many keys are equal.
 fn split_bounds(
     store: &PartitionStore<'_, u8>,
     partition: usize,

@@ -31,10 +31,12 @@ impl ColumnSelection {
 
 /// Both tables, open for reading.
 pub struct RequestTables {
+    /// The paths of the tables of requests and of steps.
     paths: [DataPath; 2],
     requests: RowGroups,
     steps: RowGroups,
     columns: ColumnSelection,
+    /// Numbers of requests and of steps.
     counts: (u64, u64),
 }
 
@@ -109,15 +111,18 @@ impl RequestTables {
         self.counts
     }
 
-    /// Returns the first and the last begin of the requests for which `has` holds; `None` if none
-    /// has a begin. Nothing else is read.
+    /// Returns the first and the last begin for which `is_wanted` holds; `None` if there is none.
+    /// No other column is read.
     ///
     /// # Errors
     /// If the table cannot be read.
-    pub fn begin_range(&self, has: impl Fn(i64) -> bool) -> Result<Option<(i64, i64)>, PathError> {
+    pub fn begin_range(
+        &self,
+        is_wanted: impl Fn(i64) -> bool,
+    ) -> Result<Option<(i64, i64)>, PathError> {
         let mut range: Option<(i64, i64)> = None;
         self.for_each_begin(|begin| {
-            if has(begin) {
+            if is_wanted(begin) {
                 let (first, last) = range.unwrap_or((begin, begin));
                 range = Some((first.min(begin), last.max(begin)));
             }
@@ -125,8 +130,8 @@ impl RequestTables {
         Ok(range)
     }
 
-    /// Passes the known begins of all requests to `each`, in the order of the table. Nothing else
-    /// is read.
+    /// Passes the known begins of all requests to `each`, in the order of the table. No other
+    /// column is read.
     ///
     /// # Errors
     /// If the table cannot be read.
@@ -243,7 +248,7 @@ impl RequestTables {
                 (table.int64_column("caller_begin")?, table.int64_column("caller_end")?);
             let (failed, probability) =
                 (table.boolean_column("failed")?, table.float64_column("probability")?);
-            let beside =
+            let details =
                 DetailColumns::from_table(&table, [self.columns.sizes, self.columns.threads])?;
             let parameters = if self.columns.parameters {
                 Some(table.named_texts_column("parameters")?)
@@ -276,7 +281,7 @@ impl RequestTables {
                     probability: table.required_value("probability", probability[row])?,
                     ..Step::default()
                 };
-                beside.fill_step(row, &mut step);
+                details.fill_step(row, &mut step);
                 match &parameters {
                     Some(all) => {
                         let of: Vec<(NameId, &str)> = all

@@ -19,12 +19,13 @@ use crate::tuning::GROUP_STEPS;
 use crate::waits::WaitTimes;
 use out_of_core::{NameId, NameInterner};
 
-/// Writer of both tables. They get their names when they are finished.
+/// Writer of both tables. The files get their names when they are finished.
 pub struct RequestWriter {
     requests: RowGroupWriter,
     steps: RowGroupWriter,
     steps_path: DataPath,
-    waiting: Vec<PendingGroup>,
+    /// The requests that are not encoded yet.
+    pending: Vec<PendingGroup>,
     /// Numbers of requests and steps so far.
     written: (u64, u64),
 }
@@ -32,8 +33,10 @@ pub struct RequestWriter {
 /// Pending requests of one row group of each table.
 #[derive(Default)]
 struct PendingGroup {
+    /// Number of the first request.
     first: u64,
     requests: Vec<Request>,
+    /// Number of their steps.
     steps: usize,
 }
 
@@ -62,7 +65,7 @@ impl RequestWriter {
             )?,
             steps: RowGroupWriter::create(steps, schema::step_columns(), schema::column_storage)?,
             steps_path: steps.to_owned(),
-            waiting: vec![PendingGroup::default()],
+            pending: vec![PendingGroup::default()],
             written: (0, 0),
         })
     }
@@ -78,13 +81,13 @@ impl RequestWriter {
     ) -> Result<(), PathError> {
         let (requests, steps) = (1, request.steps.len());
         let is_full = |group: &PendingGroup| group.steps > 0 && group.steps + steps > GROUP_STEPS;
-        if self.waiting.last().is_none_or(is_full) {
-            if self.waiting.len() >= workers::thread_count() {
+        if self.pending.last().is_none_or(is_full) {
+            if self.pending.len() >= workers::thread_count() {
                 self.flush(names)?;
             }
-            self.waiting.push(PendingGroup { first: self.written.0, ..PendingGroup::default() });
+            self.pending.push(PendingGroup { first: self.written.0, ..PendingGroup::default() });
         }
-        if let Some(group) = self.waiting.last_mut() {
+        if let Some(group) = self.pending.last_mut() {
             group.requests.push(request);
             group.steps += steps;
         }
@@ -108,7 +111,7 @@ impl RequestWriter {
     }
 
     fn flush(&mut self, names: &NameInterner) -> Result<(), PathError> {
-        let groups = std::mem::take(&mut self.waiting);
+        let groups = std::mem::take(&mut self.pending);
         let (of_requests, of_steps) = (self.requests.encoder(), self.steps.encoder());
         let path = &self.steps_path;
         let work = |group: usize| {

@@ -6,9 +6,9 @@ use out_of_core::ValueInterner;
 
 use super::message_record::MessageRecord;
 
-/// The endpoint of a caller, which is unknown.
+/// Number of the endpoint without a name, which is unknown, as at callers.
 pub(super) const NAMELESS: u32 = 0;
-/// The endpoint of an unknown operation.
+/// Number of the endpoint of an unknown operation.
 pub(super) const UNKNOWN_OPERATION: u32 = 1;
 
 /// Nodes, endpoints and flows. A flow is all calls from one node to an endpoint of another.
@@ -17,6 +17,7 @@ pub(super) struct EndInterner {
     pub(super) nodes: ValueInterner<Node>,
     /// Endpoints by their texts.
     pub(super) endpoints: ValueInterner<String>,
+    /// Flows by the numbers of the calling node, the called node, and its endpoint.
     pub(super) flows: ValueInterner<[u32; 3]>,
 }
 
@@ -55,7 +56,7 @@ impl EndInterner {
         EndNumbers { nodes, endpoints, flows }
     }
 
-    /// Replaces the ends of a record of a group by their numbers in this interner.
+    /// Replaces the numbers of the ends of a group's record by those in this interner.
     pub(super) fn renumber_ends(&self, record: &mut MessageRecord, numbers: &EndNumbers) {
         let get = |all: &[u32], number: usize| all.get(number).copied().unwrap_or_default();
         record.src = get(&numbers.nodes, record.src as usize) as i32;

@@ -16,7 +16,7 @@ use out_of_core::{NameId, NameInterner};
 /// If a table cannot be read, or a file cannot be written.
 pub fn merge_imports(data: &DataDir, progress: &dyn Progress) -> Result<(), PathError> {
     let imports = data.imported_requests()?;
-    // The presence of the tables shows that all of this was done, so they come last.
+    // The presence of the tables shows that the merge is complete, so they are written last.
     merge_clocks(&imports, &data.clocks_path())?;
     if let [only] = &imports[..] {
         link_file(&only.requests_path(), &data.requests_path())?;
@@ -34,10 +34,13 @@ pub fn merge_imports(data: &DataDir, progress: &dyn Progress) -> Result<(), Path
 struct ImportCursor {
     tables: RequestTables,
     next_group: usize,
+    /// The names of the current group.
     names: NameInterner,
-    /// Number of each name among the names of all.
+    /// The number of each of these names among the names of all imports; empty until needed.
     numbers: Vec<NameId>,
+    /// The requests of the current group after `next`.
     requests: std::vec::IntoIter<Request>,
+    /// The next request; `None` after the last one.
     next: Option<Request>,
 }
 

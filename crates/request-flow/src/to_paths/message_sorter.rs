@@ -1,5 +1,5 @@
-//! Sorts messages by time, and writes their tables. Messages are identified by the numbers in which
-//! they were made until they are sorted; then each gets its row, and causes become rows.
+//! Sorts messages by time, and writes their tables. Until messages are sorted they are numbered in
+//! the order in which they were made; then each message and its cause are identified by their rows.
 
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -15,8 +15,9 @@ use crate::tuning::MESSAGES_AT_ONCE;
 /// Sorter of all messages by time.
 pub(super) struct MessageSorter<'a> {
     sorter: ExternalSorter<'a, MessageRecord>,
-    /// Numbers of messages and steps so far.
+    /// Number of messages so far.
     made: u64,
+    /// Number of steps so far.
     steps: u64,
 }
 
@@ -96,40 +97,43 @@ impl<'a> MessageSorter<'a> {
     }
 }
 
-/// The causes of messages in their order, by the numbers in which messages were made.
+/// The causes of all messages.
 struct MessageCauses {
-    of_place: SpillableVec<MessageCause>,
-    /// The row of each message, by the number in which it was made.
-    places: SpillableVec<u64>,
+    /// The cause of each message, by row.
+    of_row: SpillableVec<MessageCause>,
+    /// The row of each message, by its number in the order in which messages were made.
+    rows: SpillableVec<u64>,
 }
 
+/// The cause of a message.
 #[derive(Clone, Copy)]
 struct MessageCause {
+    /// Number of the cause in the order in which messages were made, or [`NO_CAUSE`].
     made: u64,
     probability: f64,
 }
 
 impl MessageCauses {
     fn new(pool: &MemoryPool, messages: u64) -> Result<MessageCauses, PathError> {
-        let places = SpillableVec::filled(pool, messages as usize, 0)?;
-        Ok(MessageCauses { of_place: SpillableVec::new(pool), places })
+        let rows = SpillableVec::filled(pool, messages as usize, 0)?;
+        Ok(MessageCauses { of_row: SpillableVec::new(pool), rows })
     }
 
     fn push_cause(&mut self, record: &MessageRecord) -> Result<(), PathError> {
-        if let Some(place) = self.places.get_mut(record.made as usize) {
-            *place = self.of_place.len() as u64;
+        if let Some(row) = self.rows.get_mut(record.made as usize) {
+            *row = self.of_row.len() as u64;
         }
-        self.of_place.push(MessageCause { made: record.cause, probability: record.probability })
+        self.of_row.push(MessageCause { made: record.cause, probability: record.probability })
     }
 
     fn write_table(&self, path: &DataPath) -> Result<(), PathError> {
         let mut writer = CauseWriter::create(path)?;
-        for cause in self.of_place.iter() {
-            let place = match cause.made {
+        for cause in self.of_row.iter() {
+            let row = match cause.made {
                 NO_CAUSE => None,
-                made => self.places.get(made as usize).copied(),
+                made => self.rows.get(made as usize).copied(),
             };
-            writer.push(place, cause.probability)?;
+            writer.push(row, cause.probability)?;
         }
         writer.finish()
     }
@@ -155,8 +159,8 @@ impl MessageTexts for GroupTexts<'_> {
     }
 }
 
-/// Encodes messages as a row group; the first is message `first`. The number of its step is the id
-/// of a call.
+/// Encodes messages as a row group; the first is message `first`. The call id of a message is the
+/// number of its step.
 fn encode_messages(
     encoder: &GroupEncoder,
     first: i64,

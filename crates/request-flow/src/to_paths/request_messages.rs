@@ -23,9 +23,11 @@ use out_of_core::NameInterner;
 
 /// Messages of a group of requests.
 pub(super) struct GroupMessages {
-    /// In the order of time. Numbers begin at 0.
+    /// The messages in the order of time. Their numbers and those of nodes, endpoints, flows and
+    /// steps begin at 0 in each group.
     pub(super) records: Vec<MessageRecord>,
     pub(super) ends: EndInterner,
+    /// Number of steps.
     pub(super) steps: u64,
 }
 
@@ -35,9 +37,12 @@ pub(super) struct RequestConverter {
     keys: ParameterKeys,
     made: GroupMessages,
     steps: Vec<StepFacts>,
-    /// For each step: its call or, if only the response was seen, the response.
+    /// For each step of the current request: the number of its call or, if only the response was
+    /// seen, of the response.
     begun_by: Vec<u64>,
+    /// For each step of the current request: the number of its response, once it was made.
     answers: Vec<Option<u64>>,
+    /// Buffer for the children of a step.
     children: Vec<Step>,
 }
 
@@ -60,6 +65,7 @@ struct StepFacts {
 /// A message of a step, and its cause.
 #[derive(Clone, Copy)]
 struct StepMessage {
+    /// Index of the step in its request.
     place: u32,
     is_answer: bool,
     cause: u64,
@@ -99,7 +105,8 @@ impl RequestConverter {
         let caller = self.names.find_caller(request, root, &parameters, &mut self.made.ends);
         self.begun_by.clear();
         self.answers.clear();
-        // A response follows all earlier messages: steps are open until one that is not below them.
+        // A response follows all messages of its step: a step stays open until the next step is not
+        // below it.
         let mut open: Vec<u32> = Vec::new();
         for (place, step) in (0..).zip(&request.steps) {
             while open.last().is_some_and(|last| Some(*last) != step.parent) {
@@ -150,7 +157,7 @@ impl RequestConverter {
         }
     }
 
-    /// Finds what each step and each end waits for.
+    /// Finds the response that each step waits for before it begins, and before it ends.
     fn find_waits(&mut self, request: &Request) {
         for (parent, children) in request.children_of_steps().iter().enumerate() {
             if children.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::bytes::TurnBytes;
 
-/// Blanks AMQP 0-9-1 frames.
+/// Blanks AMQP 0-9-1 frames. Returns whether the turn is certainly of this protocol.
 pub(crate) fn blank_amqp(turn: &mut TurnBytes<'_>) -> bool {
     if turn.range(0, 8) == b"AMQP\0\0\x09\x01" {
         turn.blank_range(8, turn.len());
@@ -35,8 +35,8 @@ pub(crate) fn blank_amqp(turn: &mut TurnBytes<'_>) -> bool {
     true
 }
 
-/// Index after the kept arguments of a method: names of exchanges, queues and routing keys, or a
-/// code.
+/// Index after the kept arguments of the method frame whose body is from `from` to `to`: names of
+/// exchanges, queues and routing keys, or a code.
 fn kept_arguments_end(turn: &mut TurnBytes<'_>, from: usize, to: usize) -> usize {
     let after = from + 4;
     let (class, method) = (turn.big_endian(from, 2), turn.big_endian(from + 2, 2));
@@ -44,6 +44,8 @@ fn kept_arguments_end(turn: &mut TurnBytes<'_>, from: usize, to: usize) -> usize
     let short = |turn: &TurnBytes<'_>, at: usize| {
         turn.byte_at(at).map(|length| at + 1 + usize::from(length))
     };
+    // Where the kept names begin, and how many there are. Classes: 10 is connection, 20 channel, 40
+    // exchange, 50 queue, and 60 basic.
     let (skipped, count) = match (class, method) {
         (10, 50) | (20, 40) | (60, 50) => return after + 2,
         (40, 10 | 20) | (50, 10 | 30 | 40) | (60, 20 | 70) => (after + 2, 1),

@@ -2,7 +2,7 @@
 
 use crate::bytes::TurnBytes;
 
-/// End of the question of a DNS message; `None` if it has no valid one.
+/// Offset after the question of a DNS message; `None` if it has no valid one.
 pub(crate) fn question_end(message: &[u8]) -> Option<usize> {
     let word = |at: usize| {
         let pair = message.get(at..)?.first_chunk::<2>()?;
@@ -27,7 +27,8 @@ pub(crate) fn question_end(message: &[u8]) -> Option<usize> {
     matches!(word(at + 2)? & 0x7fff, 1 | 3 | 254 | 255).then_some(at + 4)
 }
 
-/// Blanks the names and all records of the DNS message that begins at `from`.
+/// Blanks the names and all records of the DNS message that begins at `from`. Returns whether the
+/// message has a valid question.
 pub(crate) fn blank_dns(turn: &mut TurnBytes<'_>, from: usize) -> bool {
     let Some(end) = question_end(turn.rest_from(from)) else { return false };
     let mut at = from + 12;

@@ -2,7 +2,7 @@
 
 use crate::bytes::TurnBytes;
 
-/// Blanks FastCGI records.
+/// Blanks FastCGI records. Returns whether the turn is certainly of this protocol.
 pub(crate) fn blank_fastcgi(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {
@@ -42,6 +42,7 @@ fn blank_parameters(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
         b"HTTP_X_B3_SPANID",
         b"HTTP_X_B3_SAMPLED",
     ];
+    // Length of a name or a value, and the index after the length.
     let length = |turn: &TurnBytes<'_>, at: usize| match turn.byte_at(at)? {
         short @ 0..=127 => Some((usize::from(short), at + 1)),
         _ => turn.big_endian(at, 4).map(|long| (long & 0x7fff_ffff, at + 4)),

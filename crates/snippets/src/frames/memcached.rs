@@ -2,7 +2,8 @@
 
 use crate::bytes::TurnBytes;
 
-/// Blanks messages of memcached's binary protocol.
+/// Blanks messages of memcached's binary protocol. Returns whether the turn is certainly of this
+/// protocol.
 pub(crate) fn blank_memcached_binary(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {

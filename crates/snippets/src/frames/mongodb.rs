@@ -2,7 +2,7 @@
 
 use crate::bytes::TurnBytes;
 
-/// Blanks MongoDB messages.
+/// Blanks MongoDB messages. Returns whether the turn is certainly of this protocol.
 pub(crate) fn blank_mongodb(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {
@@ -19,7 +19,7 @@ pub(crate) fn blank_mongodb(turn: &mut TurnBytes<'_>) -> bool {
             return turn.blank_rest(at);
         };
         let (from, to) = (at + 16, at + length);
-        let asks = turn.little_endian(at + 8, 4) == Some(0) && opcode != Some(1);
+        let is_request = turn.little_endian(at + 8, 4) == Some(0) && opcode != Some(1);
         match opcode {
             Some(2013) => {
                 let mut here = from + 4;
@@ -30,14 +30,14 @@ pub(crate) fn blank_mongodb(turn: &mut TurnBytes<'_>) -> bool {
                     here += 1 + size;
                 }
                 match turn.byte_at(here) {
-                    Some(0) => blank_document(turn, here + 1, to, asks),
+                    Some(0) => blank_document(turn, here + 1, to, is_request),
                     _ => turn.blank_range(here, to),
                 }
             }
             Some(2004) => {
                 let end = turn.find_byte(0, from + 4, to).unwrap_or(to);
                 match turn.range(from + 4, end).ends_with(b".$cmd") {
-                    true => blank_document(turn, end + 9, to, asks),
+                    true => blank_document(turn, end + 9, to, is_request),
                     false => turn.blank_range(from + 4, to),
                 }
             }
@@ -49,21 +49,21 @@ pub(crate) fn blank_mongodb(turn: &mut TurnBytes<'_>) -> bool {
     true
 }
 
-/// Blanks the values of a document, except the collection, which comes first, and the fields that
-/// tell how a command ended.
-fn blank_document(turn: &mut TurnBytes<'_>, from: usize, to: usize, asks: bool) {
+/// Blanks the values of a document, except for the collection, which is the first value of a
+/// request, and the fields with the outcome of a command.
+fn blank_document(turn: &mut TurnBytes<'_>, from: usize, to: usize, is_request: bool) {
     let mut at = from + 4;
-    let mut is_first = asks;
+    let mut is_first = is_request;
     while let Some(kind) = turn.byte_at(at).filter(|kind| *kind != 0 && at < to) {
         let Some(end) = turn.find_byte(0, at + 1, to.min(at + 66)) else { break };
         let value = end + 1;
         let name = turn.range(at + 1, end);
         let is_plain =
             name.iter().all(|of| of.is_ascii_alphanumeric() || matches!(of, b'_' | b'$'));
-        let names_someone = name
+        let names_user = name
             .windows(4)
             .any(|of| of.eq_ignore_ascii_case(b"user") || of.eq_ignore_ascii_case(b"role"));
-        let tells_end = matches!(name, b"ok" | b"code");
+        let is_outcome = matches!(name, b"ok" | b"code");
         let size = turn.little_endian(value, 4);
         let length = match kind {
             1 | 9 | 17 | 18 => Some(8),
@@ -84,8 +84,8 @@ fn blank_document(turn: &mut TurnBytes<'_>, from: usize, to: usize, asks: bool) 
         // The length field is kept.
         let inner = if matches!(kind, 2..=5 | 13..=15) { value + 4 } else { value };
         match kind {
-            2 if is_first && !names_someone => {}
-            1 | 16 if tells_end => {}
+            2 if is_first && !names_user => {}
+            1 | 16 if is_outcome => {}
             // The zero byte that ends a text stays.
             2 => turn.blank_range(inner, after - 1),
             _ => turn.blank_range(inner, after),

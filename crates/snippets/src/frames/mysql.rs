@@ -9,7 +9,7 @@ pub(crate) fn is_mysql_header(turn: &TurnBytes<'_>) -> bool {
     matches!(turn.rest_from(0), [_, _, 0, 0..=7])
 }
 
-/// Blanks MySQL packets.
+/// Blanks MySQL packets. Returns whether the turn is certainly of this protocol.
 pub(crate) fn blank_mysql(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     let mut last = None;
@@ -53,7 +53,8 @@ pub(crate) fn is_mysql_response(turn: &TurnBytes<'_>) -> bool {
     is_head(0, 1) && is_head(next, 2)
 }
 
-/// Whether a packet of this length is a client's command or a server's greeting.
+/// Whether the packet at `at`, with a body of this length, is a client's command or a server's
+/// greeting.
 fn is_command(turn: &TurnBytes<'_>, at: usize, length: usize) -> bool {
     const COMMANDS: &[u8] =
         &[1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 17, 18, 21, 23, 24, 25, 26, 27, 28, 30, 31];
@@ -77,7 +78,7 @@ fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r' | 0x80..))
 }
 
-/// Blanks the body of a MySQL packet.
+/// Blanks the body of the MySQL packet `number` of an exchange, except for its kind and codes.
 fn blank_packet(turn: &mut TurnBytes<'_>, from: usize, length: usize, number: u8) {
     let to = from + length;
     let end = to.min(turn.len());

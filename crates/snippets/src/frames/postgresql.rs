@@ -4,7 +4,8 @@ use crate::bytes::TurnBytes;
 use crate::context::{TurnContext, TurnExpectation};
 use crate::sql::{self, SqlDialect};
 
-/// Blanks PostgreSQL messages by their types; incomplete messages are blanked as a whole.
+/// Blanks PostgreSQL messages by their types; incomplete messages are blanked as a whole. Returns
+/// whether the turn is certainly of this protocol.
 pub(crate) fn blank_postgresql(turn: &mut TurnBytes<'_>) -> bool {
     const TYPES: &[u8] = b"QPBEDCHSFpdcfXRK1237tnTAINZsvGWV";
     let is_type = |turn: &TurnBytes<'_>, at: usize| {
@@ -87,6 +88,7 @@ fn blank_error_fields(turn: &mut TurnBytes<'_>, from: usize, to: usize) {
 }
 
 /// Blanks a client's startup message. Its parameters are blanked, except for the name of the first.
+/// Returns whether the turn is such a message.
 pub(crate) fn blank_postgresql_startup(
     turn: &mut TurnBytes<'_>,
     context: &mut TurnContext,

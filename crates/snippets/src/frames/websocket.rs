@@ -3,7 +3,7 @@
 use crate::bytes::TurnBytes;
 
 /// Blanks WebSocket frames. Their headers are kept, with the masking keys, and so is the code of a
-/// close frame.
+/// close frame. Returns whether the turn is certainly of this protocol.
 pub(crate) fn blank_websocket(turn: &mut TurnBytes<'_>) -> bool {
     let mut at = 0;
     while at < turn.len() {

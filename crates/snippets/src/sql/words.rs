@@ -1,7 +1,7 @@
-//! SQL words that are not names.
+//! Words of SQL that are not names of tables or columns.
 
-/// Statements whose tables are kept, in addition to their first word.
-pub(super) const OF_ROWS: &[&[u8]] = &[
+/// First words of statements whose table names are kept, in addition to the first word.
+pub(super) const STATEMENTS_WITH_TABLES: &[&[u8]] = &[
     b"SELECT",
     b"INSERT",
     b"UPDATE",
@@ -21,11 +21,11 @@ pub(super) const OF_ROWS: &[&[u8]] = &[
     b"DESC",
 ];
 
-/// Statements about an object; the kind of the object is one of the next words.
-pub(super) const OF_OBJECTS: &[&[u8]] = &[b"CREATE", b"ALTER", b"DROP"];
+/// First words of statements about an object; the kind of the object is one of the next words.
+pub(super) const STATEMENTS_ABOUT_OBJECTS: &[&[u8]] = &[b"CREATE", b"ALTER", b"DROP"];
 
-/// Statements that are reduced to their first word.
-pub(super) const OTHERS: &[&[u8]] = &[
+/// First words of statements that are reduced to this word.
+pub(super) const OTHER_STATEMENTS: &[&[u8]] = &[
     b"BEGIN",
     b"START",
     b"COMMIT",
@@ -81,7 +81,7 @@ pub(super) const OTHERS: &[&[u8]] = &[
 ];
 
 /// Words between CREATE and the object's name: modifiers, and the kind of the object.
-pub(super) const OBJECTS: &[&[u8]] = &[
+pub(super) const OBJECT_WORDS: &[&[u8]] = &[
     b"OR",
     b"REPLACE",
     b"TEMPORARY",
@@ -111,7 +111,7 @@ pub(super) const OBJECTS: &[&[u8]] = &[
     b"SYSTEM",
 ];
 
-/// Words that are not names in the position of one.
+/// Words that are not a name where a name could be.
 pub(super) const KEYWORDS: &[&[u8]] = &[
     b"ALL",
     b"AND",

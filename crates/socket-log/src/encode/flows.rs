@@ -76,9 +76,10 @@ pub fn flow_record(ticks: u64, flow: &FlowRecord) -> FlowWords {
 /// Number of words of an endpoints record before the names.
 pub const ENDPOINTS_WORDS: usize = 5;
 /// Flag in the word with the names' lengths: the word contains the duration of `connect`, packed,
-/// from the bit [`TOOK_SHIFT`] on.
-pub(crate) const TOOK: u32 = 1 << 26;
-pub(crate) const TOOK_SHIFT: u32 = 16;
+/// from the bit [`DURATION_SHIFT`] on.
+pub(crate) const HAS_DURATION: u32 = 1 << 26;
+/// Lowest bit of the duration of `connect` in that word.
+pub(crate) const DURATION_SHIFT: u32 = 16;
 /// Flag in the word with the names' lengths: `connect` returned while the connection was still
 /// being made.
 pub(crate) const UNDER_WAY: u32 = 1 << 27;
@@ -109,7 +110,8 @@ pub fn endpoints_fragments<'a>(
     let words = ENDPOINTS_WORDS + local.len().div_ceil(4) + peer.len().div_ceil(4);
     let first = u32::from(kind::ENDPOINTS) | (words as u32) << 8 | (role as u32) << 16;
     let call = connect.map_or(0, |ConnectOutcome { took, under_way }| {
-        let took = duration::pack_duration(took).map_or(0, |packed| packed << TOOK_SHIFT | TOOK);
+        let took = duration::pack_duration(took)
+            .map_or(0, |packed| packed << DURATION_SHIFT | HAS_DURATION);
         took | if under_way { UNDER_WAY } else { 0 }
     });
     let lengths = local.len() as u32 | (peer.len() as u32) << 8 | call;
@@ -170,7 +172,7 @@ pub fn socket_pair_record(ticks: u64, first: u32, second: u32) -> RecordWords {
 
 /// Record of the socket at the other end of a unix socket, by the kernel's id `cookie`.
 #[inline]
-pub fn other_end(ticks: u64, flow: u32, cookie: u64) -> RecordWords {
+pub fn other_end_record(ticks: u64, flow: u32, cookie: u64) -> RecordWords {
     let mut words = RecordWords::new(kind::OTHER_END, 0, ticks, flow);
     words.push_u64(cookie);
     words.finish()

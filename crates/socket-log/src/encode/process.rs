@@ -112,8 +112,8 @@ pub fn thread_record(ticks: u64, creator: u32, handle: u64) -> RecordWords {
 /// Of a long path the end is kept.
 #[inline(never)]
 pub fn unseen_record(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
-    const LONGEST: usize = 256;
-    let kept = path.get(path.len().saturating_sub(LONGEST)..).unwrap_or(path);
+    const MAX_PATH_BYTES: usize = 256;
+    let kept = path.get(path.len().saturating_sub(MAX_PATH_BYTES)..).unwrap_or(path);
     let mut words: LongWords = RecordWords::new(kind::UNSEEN, cause, ticks, pid);
     words.push(kept.len() as u32);
     padded_words(kept).for_each(|word| words.push(word));
@@ -159,10 +159,12 @@ pub fn unfollowed_runtime_record(ticks: u64, name: &[u8], flags: u32) -> LongWor
     named_record(ticks, UncapturedEvent::Runtime, flags, name)
 }
 
+/// Record of an uncaptured event that is about something with a name. Of a long name the end is
+/// kept.
 #[inline(never)]
 fn named_record(ticks: u64, what: UncapturedEvent, value: u32, name: &[u8]) -> LongWords {
-    const LONGEST: usize = 256;
-    let kept = name.get(name.len().saturating_sub(LONGEST)..).unwrap_or(name);
+    const MAX_NAME_BYTES: usize = 256;
+    let kept = name.get(name.len().saturating_sub(MAX_NAME_BYTES)..).unwrap_or(name);
     let mut words: LongWords = RecordWords::new(kind::UNCAPTURED, what as u16, ticks, value);
     words.push(0);
     words.push(kept.len() as u32);

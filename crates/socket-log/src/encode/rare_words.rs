@@ -30,8 +30,9 @@ impl RareWords {
     }
 }
 
-/// Aux field of a record of rare words. The record's place says which transfer it follows; the
-/// field shows whether a signal handler has put another one in between.
+/// Aux field (the high 16 bits of the first word) of a record of rare words: direction, and low
+/// bits of the flow. The record's place says which transfer it follows; the field shows whether a
+/// signal handler has written another transfer in between.
 #[inline(always)]
 pub const fn rare_words_aux(direction: Direction, flow: u32) -> u16 {
     let received = if matches!(direction, Direction::Receive) { rare_words::RECEIVED } else { 0 };

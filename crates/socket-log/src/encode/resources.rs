@@ -162,6 +162,7 @@ pub fn wake_record(ticks: u64, wake: &WakeRecord) -> RecordWords {
     handoff_record(kind::WAKE, ticks, what, flags, object, duration, amount)
 }
 
+/// Record of the kind `kind` (a signal or a wake) with these facts.
 #[inline]
 fn handoff_record(
     kind: u8,

@@ -109,7 +109,7 @@ pub fn position_record(ticks: u64, flow: u32, direction: Direction, before: u64)
 
 /// Record of the kernel's count of a stream's bytes: `before` of them had been moved on the flow in
 /// this direction, [`NO_POSITION`](crate::layout::NO_POSITION) if the kernel does not report it.
-/// With `begins`, none of the flow's transfers in this direction was recorded before.
+/// `begins` is whether none of the flow's transfers in this direction was recorded before.
 pub fn byte_count_record(
     ticks: u64,
     flow: u32,
@@ -125,7 +125,7 @@ pub fn byte_count_record(
 
 /// Record of a unix stream's receive queue, which held `bytes` bytes at some moment between `ticks`
 /// and `took` ticks later.
-pub fn queued(ticks: u64, flow: u32, bytes: u32, took: u32) -> RecordWords {
+pub fn queued_record(ticks: u64, flow: u32, bytes: u32, took: u32) -> RecordWords {
     let mut words = RecordWords::new(kind::QUEUED, 0, ticks, flow);
     words.push(bytes);
     words.push(took);

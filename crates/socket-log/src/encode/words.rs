@@ -4,28 +4,30 @@ use crate::layout::kind;
 
 /// Number of words of the longest [`RecordWords`]: two names of 128 bytes each and the words before
 /// them.
-const LONG: usize = 72;
-/// Number of words of a record without names.
-pub(super) const SHORT: usize = 8;
+const MAX_WORDS: usize = 72;
+/// Maximum number of words of a record without names, other than a flow's.
+pub(super) const USUAL_WORDS: usize = 8;
 
 /// Number of words of a flow's record.
-const MIDDLE: usize = 10;
+const FLOW_RECORD_WORDS: usize = 10;
 
 /// Record of a flow.
-pub(super) type FlowWords = RecordWords<MIDDLE>;
+pub(super) type FlowWords = RecordWords<FLOW_RECORD_WORDS>;
 
 /// Record with names.
-pub(super) type LongWords = RecordWords<LONG>;
+pub(super) type LongWords = RecordWords<MAX_WORDS>;
 
 /// Record of any kind except the common one, built word by word in a buffer of its own. Its size on
 /// the stack matters, since hooks run where there is little.
 #[derive(Clone, Copy)]
-pub struct RecordWords<const CAPACITY: usize = SHORT> {
+pub struct RecordWords<const CAPACITY: usize = USUAL_WORDS> {
     pub(super) words: [u32; CAPACITY],
     pub(super) len: usize,
 }
 
 impl<const CAPACITY: usize> RecordWords<CAPACITY> {
+    /// The first three words of a record, without its length. `aux` is stored in the high 16 bits
+    /// of the first word, and has a meaning for each kind.
     #[inline]
     pub(super) fn new(kind: u8, aux: u16, ticks: u64, flow: u32) -> RecordWords<CAPACITY> {
         let mut this = RecordWords { words: [0; CAPACITY], len: 3 };
@@ -35,6 +37,7 @@ impl<const CAPACITY: usize> RecordWords<CAPACITY> {
         this
     }
 
+    /// Appends a word, unless the buffer is full.
     #[inline]
     pub(super) fn push(&mut self, word: u32) {
         if let Some(slot) = self.words.get_mut(self.len) {
@@ -43,6 +46,7 @@ impl<const CAPACITY: usize> RecordWords<CAPACITY> {
         }
     }
 
+    /// Appends a number of two words, the low one first.
     #[inline]
     pub(super) fn push_u64(&mut self, value: u64) {
         self.push(value as u32);
@@ -57,6 +61,7 @@ impl<const CAPACITY: usize> RecordWords<CAPACITY> {
         this
     }
 
+    /// The record with its length in the first word.
     #[inline]
     pub(super) fn finish(mut self) -> RecordWords<CAPACITY> {
         self.words[0] |= (self.len as u32) << 8;

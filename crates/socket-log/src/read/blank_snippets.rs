@@ -8,12 +8,13 @@
 use super::decode::{self, DecodeStep};
 use crate::layout::{CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_MAGIC, SNIPPET_WORDS, kind};
 
-/// Each byte of the first word of bytes that are not a chunk: readers find damage there, as before.
+/// Value of the first four bytes of a blanked range that is not a chunk: readers still find damage
+/// there.
 const NO_CHUNK: u8 = 0xff;
 
 /// Blanks the snippets in a chunk of a log, and the bodies of records that are being written or
 /// cannot be read. Bytes that do not begin like a chunk are blanked as a whole; a log's header must
-/// not be among them. Returns how many of all these were not blank: if there are none, nothing was
+/// not be among them. Returns how many of these places were not blank before: if 0, nothing was
 /// changed.
 pub fn blank_snippets(chunk: &mut [u8]) -> usize {
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);

@@ -19,7 +19,7 @@ pub fn disk_usage(metadata: &Metadata) -> u64 {
     }
 }
 
-/// Reads as much of `buffer` as the file holds from `offset` on.
+/// Fills `buffer` with the bytes from `offset` on, as far as there are any. Returns their number.
 pub(crate) fn read_at(bytes: &LogBytes, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let file = match bytes {
         LogBytes::File(file) => file,

@@ -53,12 +53,12 @@ impl LogChunk {
     pub fn for_each(&self, mut entry: impl FnMut(LogEntry)) -> Vec<LogDamage> {
         let mut damage: Vec<LogDamage> = Vec::new();
         let mut anchor = self.anchor.ticks;
-        // Reference time for a record of the shortest form.
+        // Time of the latest transfer or anchor, to which times of the shortest form are relative.
         let mut before = anchor;
-        // The thread, and the owner of its records.
+        // The thread that writes, and the id of the thread or goroutine that its records belong to.
         let (mut thread, mut tid) = (self.tid, self.tid);
         let mut peers = LatestPeers::default();
-        // The latest transfer or datagram.
+        // Direction, flow and time of the latest transfer or datagram.
         let mut moved: Option<(Direction, u32, u64)> = None;
         let mut at = CHUNK_HEADER_WORDS.min(self.words.len());
         while at < self.words.len() {
@@ -132,7 +132,7 @@ impl LogChunk {
     }
 }
 
-/// Returns the time nearest to `other` among those with the low `bits` bits `low`.
+/// Returns the time nearest to `other` of all times whose lowest `bits` bits are `low`.
 fn nearest_time(other: u64, low: u64, bits: u32) -> u64 {
     let ahead = (low.wrapping_sub(other) << (64 - bits)) as i64 >> (64 - bits);
     other.wrapping_add_signed(ahead)

@@ -22,6 +22,7 @@ pub struct LogChunks<'log> {
     keeps_newest: bool,
     /// Offsets of the chunks in the order of their beginning; for logs with reused chunks.
     order: std::vec::IntoIter<u64>,
+    /// Offset of the next chunk, in bytes.
     offset: u64,
     holes: SparseRegions,
     /// Whether the previous chunk was empty.

@@ -76,7 +76,8 @@ impl LogClock {
         clamp_time(anchor.realtime.saturating_add(nanoseconds))
     }
 
-    /// Wall-clock times of the first and the last anchor, in nanoseconds since the Unix epoch.
+    /// Wall-clock times of the first and the last anchor, in nanoseconds since the Unix epoch;
+    /// `None` without anchors.
     pub fn span(&self) -> Option<(i64, i64)> {
         Some((self.anchors.first()?.realtime, self.anchors.last()?.realtime))
     }
@@ -122,7 +123,7 @@ impl LogClock {
     }
 
     /// Monotonic time when the log began, and the time by which the wall clock was ahead of it, in
-    /// nanoseconds.
+    /// nanoseconds; `None` without anchors.
     pub fn log_start(&self) -> Option<(i64, i64)> {
         self.anchors.first().map(|anchor| (anchor.monotonic, wall_clock_offset(anchor)))
     }
@@ -130,7 +131,7 @@ impl LogClock {
     /// Cursor for converting many times, most of them near the previous one, faster than
     /// separately.
     pub fn cursor(&self) -> ClockCursor<'_> {
-        ClockCursor { clock: self, stretch: None }
+        ClockCursor { clock: self, interval: None }
     }
 
     /// Duration of `ticks` at the rate of the whole log, in nanoseconds.
@@ -177,14 +178,17 @@ impl LogClock {
 #[derive(Clone, Debug)]
 pub struct ClockCursor<'clock> {
     clock: &'clock LogClock,
-    stretch: Option<AnchorInterval>,
+    /// Interval of the last time; `None` if that was not between two anchors.
+    interval: Option<AnchorInterval>,
 }
 
 /// Interval between two anchors.
 #[derive(Clone, Copy, Debug)]
 struct AnchorInterval {
+    /// First tick, and the tick after the last.
     first: u64,
     end: u64,
+    /// Wall-clock time at the first tick, in nanoseconds since the Unix epoch.
     realtime: i64,
     /// Length of the interval in ticks and in nanoseconds.
     span: (u64, u64),
@@ -194,20 +198,21 @@ impl ClockCursor<'_> {
     /// Wall-clock time of `ticks`, as returned by [`LogClock::realtime`].
     #[inline]
     pub fn realtime(&mut self, ticks: u64) -> i64 {
-        match &self.stretch {
-            Some(stretch) if stretch.first <= ticks && ticks < stretch.end => {
-                stretch.realtime(ticks)
+        match &self.interval {
+            Some(interval) if interval.first <= ticks && ticks < interval.end => {
+                interval.realtime(ticks)
             }
             _ => self.find_interval(ticks),
         }
     }
 
+    /// Wall-clock time of `ticks`, whose interval is kept for the next time.
     fn find_interval(&mut self, ticks: u64) -> i64 {
         let anchors = &self.clock.anchors;
         let after = anchors.partition_point(|anchor| anchor.ticks <= ticks);
         let around =
             after.checked_sub(1).and_then(|before| anchors.get(before)).zip(anchors.get(after));
-        self.stretch = around
+        self.interval = around
             .and_then(|(a, b)| AnchorInterval::from_anchors(a, b, self.clock.ticks_are_monotonic));
         self.clock.realtime(ticks)
     }
@@ -232,6 +237,7 @@ impl AnchorInterval {
         })
     }
 
+    /// Wall-clock time of `ticks`, which lie in the interval, in nanoseconds since the Unix epoch.
     fn realtime(&self, ticks: u64) -> i64 {
         let (elapsed, (span, nanoseconds)) = (ticks - self.first, self.span);
         let passed = if span == nanoseconds { elapsed } else { elapsed * nanoseconds / span };

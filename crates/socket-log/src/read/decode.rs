@@ -6,9 +6,9 @@ use super::socket_name::SocketName;
 use crate::api::Api;
 use crate::duration;
 use crate::encode::{
-    Direction, FileOperation, FileUse, FlowOrigin, FlowRecord, FlowRole, HandoffObject, LibcCall,
-    ProcessEvent, RareWords, SignalRecord, SocketKind, TOOK, TOOK_SHIFT, UNDER_WAY,
-    UncapturedEvent, WaitCall, WakeRecord, datagram_flag, resource_flag,
+    DURATION_SHIFT, Direction, FileOperation, FileUse, FlowOrigin, FlowRecord, FlowRole,
+    HAS_DURATION, HandoffObject, LibcCall, ProcessEvent, RareWords, SignalRecord, SocketKind,
+    UNDER_WAY, UncapturedEvent, WaitCall, WakeRecord, datagram_flag, resource_flag,
 };
 use crate::layout::{
     Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, SNIPPET_WORDS, TRANSFER_WORDS, goroutine, kind,
@@ -31,7 +31,9 @@ pub(crate) enum DecodeStep {
 /// Time of a record, as stored.
 #[derive(Clone, Copy)]
 pub(crate) enum StoredTime {
+    /// All bits of the ticks.
     Whole(u64),
+    /// The low 32 bits of the ticks.
     Low(u32),
     /// The low [`HEAD_TICKS_BITS`] of the ticks.
     Snippet(u64),
@@ -141,6 +143,8 @@ fn decode_sized(tag: u8, first: u32, words: &[u32]) -> DecodeStep {
     }
 }
 
+/// Decodes the fields of a record of the kind `tag`, whose `words` include the first. `aux` is the
+/// high half of the first word.
 fn decode_fields(tag: u8, aux: u16, words: &[u32]) -> Result<(StoredTime, LogRecord), DamageKind> {
     let word = |index: usize| words.get(index).copied().ok_or(DamageKind::BadLength);
     let long = |index: usize| Ok(u64::from(word(index)?) | u64::from(word(index + 1)?) << 32);
@@ -207,8 +211,8 @@ fn decode_fields(tag: u8, aux: u16, words: &[u32]) -> Result<(StoredTime, LogRec
                 local: socket_name(words.get(5..), local)?,
                 peer: socket_name(words.get(5 + local.div_ceil(4)..), peer)?,
                 peer_pid: word(4)?,
-                took: (lengths & TOOK != 0)
-                    .then(|| duration::unpack_duration(lengths >> TOOK_SHIFT)),
+                took: (lengths & HAS_DURATION != 0)
+                    .then(|| duration::unpack_duration(lengths >> DURATION_SHIFT)),
                 under_way: lengths & UNDER_WAY != 0,
             };
             (low, record)

@@ -105,7 +105,7 @@ impl SwitchLog {
     }
 }
 
-/// Assembler of records before they are returned.
+/// Joins the two halves of a name, and adjacent damage, before they are returned.
 struct SwitchAssembler<'a, F: FnMut(SwitchEntry)> {
     /// The first half of a name.
     name: Option<(ThreadSwitch, [u8; 8])>,
@@ -115,7 +115,8 @@ struct SwitchAssembler<'a, F: FnMut(SwitchEntry)> {
 }
 
 impl<F: FnMut(SwitchEntry)> SwitchAssembler<'_, F> {
-    /// Adds the record at `offset`. A record from before the file's `begin` is damage.
+    /// Adds the record at `offset`; `None` if it was unreadable. A record from before the file's
+    /// `begin` is damage.
     fn add_record(&mut self, offset: u64, half: Option<SwitchRecord>, begin: i64) {
         let half = half.filter(|half| {
             let (SwitchRecord::Whole(of) | SwitchRecord::First(of, _) | SwitchRecord::Rest(of, _)) =
@@ -147,12 +148,14 @@ impl<F: FnMut(SwitchEntry)> SwitchAssembler<'_, F> {
         }
     }
 
+    /// Returns a name with both halves to the caller.
     fn emit_name(&mut self, of: ThreadSwitch, first: [u8; 8], rest: [u8; 8]) {
         let mut name = [0; 16];
         name.iter_mut().zip(first.into_iter().chain(rest)).for_each(|(to, byte)| *to = byte);
         (self.each)(SwitchEntry::Switch(ThreadSwitch { event: SwitchEvent::Name(name), ..of }));
     }
 
+    /// Adds damage, which continues the pending damage if it is of the same kind.
     fn add_damage(&mut self, more: LogDamage) {
         self.emit_half_name();
         match &mut self.damage {
@@ -164,14 +167,15 @@ impl<F: FnMut(SwitchEntry)> SwitchAssembler<'_, F> {
         }
     }
 
-    /// Emits a name without its second half, as far as it is known.
+    /// Emits the pending first half of a name, if there is one, with zeros for the second half.
     fn emit_half_name(&mut self) {
         if let Some((of, first)) = self.name.take() {
             self.emit_name(of, first, [0; 8]);
         }
     }
 
-    /// Emits pending items that could have continued.
+    /// Emits the pending half of a name and the pending damage, which the next record does not
+    /// continue.
     fn flush_pending(&mut self) {
         self.emit_half_name();
         if let Some(damage) = self.damage.take() {

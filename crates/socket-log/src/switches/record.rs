@@ -118,6 +118,7 @@ impl ThreadSwitch {
         bytes.extend_from_slice(&raw);
     }
 
+    /// The record's bytes with these three fields, its other fields, and the check byte.
     fn encode_record(&self, kind: u8, process: u32, value: u32) -> RawSwitch {
         let mut raw = [0; RECORD_BYTES];
         let fields = self
@@ -172,8 +173,8 @@ impl SwitchRecord {
         let (SwitchRecord::Whole(switch)
         | SwitchRecord::First(switch, _)
         | SwitchRecord::Rest(switch, _)) = half;
-        let is_of_none = matches!(switch.event, SwitchEvent::Lost { .. } | SwitchEvent::Mark);
-        let is_possible = is_of_none || (1..=i32::MAX as u32).contains(&switch.thread);
+        let has_no_thread = matches!(switch.event, SwitchEvent::Lost { .. } | SwitchEvent::Mark);
+        let is_possible = has_no_thread || (1..=i32::MAX as u32).contains(&switch.thread);
         (is_possible && TIMES.contains(&switch.time)).then_some(half)
     }
 }

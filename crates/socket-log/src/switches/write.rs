@@ -19,6 +19,7 @@ pub struct SwitchWriter {
     file: File,
     /// Offset of the next record in the file, in bytes.
     end: u64,
+    /// Encoded records that were not written yet.
     batch: Vec<u8>,
     /// Number of records that could not be written, since the last successful write.
     unwritten: u64,
@@ -105,6 +106,7 @@ impl SwitchWriter {
     }
 }
 
+/// Record of `records` missing records of all processors.
 fn lost_record(time: i64, records: u32) -> ThreadSwitch {
     let event = SwitchEvent::Lost { records };
     ThreadSwitch { time, processor: ThreadSwitch::ANY_PROCESSOR, thread: 0, process: 0, event }

@@ -77,6 +77,7 @@ impl LogWriter {
         self.put_start()
     }
 
+    /// Writes the anchor of the log's beginning into the header.
     fn put_start(&mut self) -> &mut LogWriter {
         let anchor = self.anchor_at(self.start);
         let words = [anchor.ticks, anchor.monotonic as u64, anchor.realtime as u64];

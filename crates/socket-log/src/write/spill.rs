@@ -48,8 +48,8 @@ impl LogWriter {
     }
 
     /// Writes the full chunks to their places in `file` and frees them.
-    /// [`finish`](LogWriter::finish_file) writes the rest: [`write`](LogWriter::write_file) does
-    /// not have all chunks any more.
+    /// [`finish_file`](LogWriter::finish_file) must write the rest, since
+    /// [`write_file`](LogWriter::write_file) no longer has all chunks.
     ///
     /// # Errors
     /// If the operating system refuses.
@@ -75,6 +75,7 @@ impl LogWriter {
     }
 }
 
+/// Writes a chunk to its place in the file.
 fn write_chunk(file: &File, index: usize, chunk: &[u32]) -> io::Result<()> {
     let mut bytes = [0; CHUNK_BYTES];
     for (place, word) in bytes.chunks_exact_mut(4).zip(chunk) {

@@ -32,8 +32,9 @@ pub struct SyntheticTrace {
 /// Message and its cause.
 struct SentMessage {
     message: message_trace::Message,
-    /// The message's number in the order of generation, and the number of its cause.
+    /// Number of the message's cause in the order of generation.
     cause: Option<u64>,
+    /// Id of the message's call, if messages have call ids.
     call: Option<String>,
 }
 
@@ -43,10 +44,11 @@ struct SentMessage {
 /// When the configuration is inconsistent, or asks for too many messages.
 pub fn make_trace(config: &TraceConfig, progress: &dyn Progress) -> Result<SyntheticTrace, Error> {
     let (tracelets, nodes) = tracelet::check_tracelets(config)?;
-    let of = |t: &CheckedTracelet| {
+    let message_count = |t: &CheckedTracelet| {
         t.parallel.checked_mul(t.instances).and_then(|all| all.checked_mul(t.messages.len() as u64))
     };
-    let total = tracelets.iter().try_fold(0u64, |sum, tracelet| sum.checked_add(of(tracelet)?));
+    let total =
+        tracelets.iter().try_fold(0u64, |sum, tracelet| sum.checked_add(message_count(tracelet)?));
     let Some(total) = total.filter(|total| *total <= MAX_MESSAGES) else {
         let why = format!(
             "it makes more than {MAX_MESSAGES} messages; use fewer 'instances' or a smaller \
@@ -119,8 +121,10 @@ fn node_of_name(name: &str) -> Node {
 /// A message of an invocation.
 #[derive(Clone, Copy, Debug)]
 struct InvocationMessage {
+    /// Numbers of the sending and the receiving node.
     from: usize,
     to: usize,
+    /// Times in nanoseconds.
     sent: i64,
     received: i64,
     /// The message of the invocation that caused it.
@@ -151,7 +155,7 @@ fn invoke_tracelet(
         let arrival = |before: &usize| {
             if message.spontaneous { made[*before].sent } else { made[*before].received }
         };
-        // Of messages that arrive at the same time, the last one listed counts.
+        // If several messages arrive at the same time, the last one in the list counts.
         let last = message.after.iter().copied().max_by_key(arrival);
         let begin = last.map_or(start, |last| arrival(&last));
         let extra = message.extra.iter().filter(|(node, _)| *node == from);

@@ -47,7 +47,7 @@ pub(super) struct TraceletMessage {
 }
 
 /// Default size of a message, in bytes.
-const BYTES: i64 = 100;
+const DEFAULT_BYTES: i64 = 100;
 
 /// Node names, numbered.
 #[derive(Debug, Default)]
@@ -90,8 +90,11 @@ struct TraceletChecker<'a> {
     written: &'a config::TraceletConfig,
     nodes: &'a mut NodeInterner,
     actors: Vec<TraceletActor>,
+    /// Number of each actor, by its name.
     numbers: FxHashMap<String, usize>,
+    /// Number of each named message.
     names: FxHashMap<String, usize>,
+    /// Calls that have a return.
     returned: FxHashSet<usize>,
     messages: Vec<TraceletMessage>,
 }
@@ -175,7 +178,7 @@ impl<'a> TraceletChecker<'a> {
         };
         let extra =
             written.extra.iter().map(|(node, delay)| (self.nodes.intern(node), *delay)).collect();
-        let bytes = written.bytes.unwrap_or(BYTES);
+        let bytes = written.bytes.unwrap_or(DEFAULT_BYTES);
         if bytes < 0 {
             return Err(self.message_error("its size is below 0"));
         }
@@ -224,7 +227,8 @@ impl<'a> TraceletChecker<'a> {
             .ok_or_else(|| self.message_error(format!("no message before it is called '{name}'")))
     }
 
-    /// The call with the name `name`, which must not have been returned before.
+    /// Number of the call that the message called `name` begins; the call must not have a return
+    /// yet.
     fn take_call(&mut self, name: &str) -> Result<usize, Error> {
         let call = self.find_earlier(name)?;
         if self.messages[call].returns.is_some() {

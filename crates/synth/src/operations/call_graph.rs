@@ -19,7 +19,9 @@ pub(super) struct CallStack {
     pub(super) operation: usize,
     /// Stack of the caller; `None` if the operation begins traces.
     pub(super) caller: Option<usize>,
+    /// Stacks of the operations that are called on this stack.
     pub(super) calls: Vec<usize>,
+    /// Number of callers above the operation.
     depth: usize,
 }
 
@@ -79,7 +81,10 @@ impl CallGraph {
             let operation = random_below(random, config.operations);
             let is_preferred = calls.contains(&operation) || tries > config.operations;
             let pair = (Some(self.stacks[caller].operation), operation);
-            if is_preferred && !self.pairs.contains(&pair) && !self.is_on(caller, operation) {
+            if is_preferred
+                && !self.pairs.contains(&pair)
+                && !self.stack_contains(caller, operation)
+            {
                 self.push_stack(Some(caller), operation);
                 return true;
             }
@@ -99,7 +104,8 @@ impl CallGraph {
             })
             .filter(|(stack, call)| {
                 let is_there = |known: &usize| self.stacks[*known].operation == *call;
-                !self.stacks[*stack].calls.iter().any(is_there) && !self.is_on(*stack, *call)
+                !self.stacks[*stack].calls.iter().any(is_there)
+                    && !self.stack_contains(*stack, *call)
             })
             .collect();
         if missing.is_empty() {
@@ -111,7 +117,7 @@ impl CallGraph {
     }
 
     /// Whether an operation is on a stack. Generated operations are not recursive.
-    fn is_on(&self, stack: usize, operation: usize) -> bool {
+    fn stack_contains(&self, stack: usize, operation: usize) -> bool {
         let mut stacks = std::iter::successors(Some(stack), |stack| self.stacks[*stack].caller);
         stacks.any(|stack| self.stacks[stack].operation == operation)
     }

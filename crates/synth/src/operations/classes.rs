@@ -35,10 +35,11 @@ pub(super) fn make_classes(
     let (mut classes, mut known) = (Vec::new(), HashSet::new());
     for (number, size) in sizes.into_iter().enumerate() {
         // The first classes have all stacks of their entry.
-        let is_whole = number < config.entries;
-        let entry = if is_whole { number } else { growing[random_below(random, growing.len())] };
+        let has_all_stacks = number < config.entries;
+        let entry =
+            if has_all_stacks { number } else { growing[random_below(random, growing.len())] };
         let other = (0..100).find_map(|_| {
-            let class = grow_class(graph, entry, is_whole, size, random)?;
+            let class = grow_class(graph, entry, has_all_stacks, size, random)?;
             known.insert(class.clone()).then_some(class)
         });
         classes.push(other.ok_or_else(|| {
@@ -56,16 +57,17 @@ fn class_sizes(
     graph: &CallGraph,
     random: &mut ChaCha8Rng,
 ) -> Result<Vec<usize>, Error> {
-    let least: Vec<usize> = (0..config.entries).map(|entry| graph.subtree_size(entry)).collect();
-    let of_entries: usize = least.iter().sum();
+    let min_sizes: Vec<usize> =
+        (0..config.entries).map(|entry| graph.subtree_size(entry)).collect();
+    let of_entries: usize = min_sizes.iter().sum();
     let mean = config.executions.map_or_else(
         || of_entries as f64 / config.entries as f64,
         |all| all as f64 / config.requests as f64,
     );
     let count = (config.trace_contexts as f64 / mean).round() as usize;
     let count = count.max(config.entries).min(config.requests as usize);
-    let count = if least.iter().all(|size| *size == 1) { config.entries } else { count };
-    let mut sizes = least.clone();
+    let count = if min_sizes.iter().all(|size| *size == 1) { config.entries } else { count };
+    let mut sizes = min_sizes.clone();
     while sizes.len() < count {
         sizes.push(
             ((0.4 + 1.2 * random_below(random, 1000) as f64 / 1000.0) * mean).max(1.0) as usize
@@ -74,12 +76,12 @@ fn class_sizes(
     // The remainder is added to, or subtracted from, one class after the other.
     let (mut total, mut idle, mut place) = (sizes.iter().sum::<usize>(), 0, 0);
     while total != config.trace_contexts && idle < count {
-        let floor = least.get(place).copied().unwrap_or(1);
+        let min_size = min_sizes.get(place).copied().unwrap_or(1);
         idle += 1;
-        let can_grow = least.get(place).is_none_or(|least| *least > 1);
+        let can_grow = min_sizes.get(place).is_none_or(|size| *size > 1);
         if total < config.trace_contexts && can_grow {
             (sizes[place], total, idle) = (sizes[place] + 1, total + 1, 0);
-        } else if total > config.trace_contexts && sizes[place] > floor {
+        } else if total > config.trace_contexts && sizes[place] > min_size {
             (sizes[place], total, idle) = (sizes[place] - 1, total - 1, 0);
         }
         place = (place + 1) % count;
@@ -89,7 +91,7 @@ fn class_sizes(
         false => Err(Error::malformed(
             &config.path,
             format!(
-                "traces with all stacks have at least {of_entries} positions, which does not match \
+                "traces with all stacks have at min_sizes {of_entries} positions, which does not match \
                  {} trace_contexts; use other numbers",
                 config.trace_contexts
             ),
@@ -110,17 +112,17 @@ impl CallDraft {
     }
 }
 
-/// A class with `size` positions of an entry: all stacks of the entry (or some of them, if the
-/// class need not be complete), with some calls repeated.
+/// A class with `size` positions of an entry: all stacks of the entry, or some of them without
+/// `has_all_stacks`, with some calls repeated. `None` if no such class was found.
 fn grow_class(
     graph: &CallGraph,
     entry: usize,
-    is_whole: bool,
+    has_all_stacks: bool,
     size: usize,
     random: &mut ChaCha8Rng,
 ) -> Option<SyntheticClass> {
     let mut left = size;
-    let mut root = first_calls(graph, entry, is_whole, &mut left, random);
+    let mut root = first_calls(graph, entry, has_all_stacks, &mut left, random);
     for _ in 0..1_000 * size {
         if left == 0 {
             break;
@@ -132,26 +134,26 @@ fn grow_class(
     (left == 0).then_some(class)
 }
 
-/// The calls of a stack, each once, as long as positions are left.
+/// The calls of a stack, each once, as long as positions are left (`left`).
 fn first_calls(
     graph: &CallGraph,
     stack: usize,
-    is_whole: bool,
+    has_all_stacks: bool,
     left: &mut usize,
     random: &mut ChaCha8Rng,
 ) -> CallDraft {
     *left = left.saturating_sub(1);
     let mut call = CallDraft { stack, calls: Vec::new() };
     for inner in &graph.stacks[stack].calls {
-        if *left > 0 && (is_whole || random_below(random, 10) < 7) {
-            call.calls.push(first_calls(graph, *inner, is_whole, left, random));
+        if *left > 0 && (has_all_stacks || random_below(random, 10) < 7) {
+            call.calls.push(first_calls(graph, *inner, has_all_stacks, left, random));
         }
     }
     call
 }
 
-/// Repeats one of the calls below `call` that does not exceed the number of positions left, as in a
-/// loop; or makes a call that was left out.
+/// Repeats one of the calls below `call`, as in a loop, or makes a call that was left out, unless
+/// it has more positions than are left (`left`).
 fn repeat_call(graph: &CallGraph, call: &mut CallDraft, left: &mut usize, random: &mut ChaCha8Rng) {
     let inner = random_below(random, call.calls.len() + 1);
     if let Some(deeper) = call.calls.get_mut(inner)

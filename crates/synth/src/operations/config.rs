@@ -33,11 +33,11 @@ pub struct OperationsConfig {
     pub executions: Option<u64>,
     /// Number of operations.
     pub operations: usize,
-    /// Number of caller-contexts.
+    /// Number of caller-contexts: operations with the operation that calls them.
     pub caller_contexts: usize,
-    /// Number of stack-contexts.
+    /// Number of stack-contexts: paths of operations from an entry down to an operation.
     pub stack_contexts: usize,
-    /// Number of trace-contexts.
+    /// Number of trace-contexts: positions in the trees of calls of all classes of traces.
     pub trace_contexts: usize,
     /// Number of operations that begin traces.
     pub entries: usize,
@@ -49,11 +49,12 @@ pub struct OperationsConfig {
     pub spread: f64,
     /// Standard deviation of the logarithm of an execution's own time in its context.
     pub noise: f64,
-    /// Standard deviation of the logarithms of the factors of callers.
+    /// Standard deviation of the logarithms of the factors by which callers change own times.
     pub by_caller: f64,
-    /// Standard deviation of the logarithms of the factors of stacks.
+    /// Standard deviation of the logarithms of the factors by which stacks change own times.
     pub by_stack: f64,
-    /// Standard deviation of the logarithms of the factors of positions in classes.
+    /// Standard deviation of the logarithms of the factors by which positions in classes change own
+    /// times.
     pub by_trace: f64,
     /// The file from which the configuration was read.
     pub path: PathBuf,

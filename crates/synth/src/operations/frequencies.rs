@@ -7,8 +7,8 @@ use super::config::OperationsConfig;
 use crate::random::shuffle_list;
 use crate::tuning::CLASS_EXPONENT;
 
-/// Number of requests of each class; `sizes` are the executions in a request of each. If the number
-/// of executions cannot be reached exactly, it is approximated.
+/// Number of requests of each class; `sizes` are the numbers of executions in a request of each
+/// class. If the configured number of executions cannot be reached exactly, it is approximated.
 pub(super) fn class_frequencies(
     config: &OperationsConfig,
     sizes: &[usize],
@@ -17,10 +17,10 @@ pub(super) fn class_frequencies(
     let mut ranks: Vec<usize> = (1..=sizes.len()).collect();
     shuffle_list(random, &mut ranks);
     let weights: Vec<f64> = ranks.iter().map(|rank| (*rank as f64).powf(-CLASS_EXPONENT)).collect();
-    let whole: f64 = weights.iter().sum();
-    let beside = config.requests.saturating_sub(sizes.len() as u64) as f64;
+    let total_weight: f64 = weights.iter().sum();
+    let distributed = config.requests.saturating_sub(sizes.len() as u64) as f64;
     let mut counts: Vec<u64> =
-        weights.iter().map(|weight| 1 + (weight / whole * beside) as u64).collect();
+        weights.iter().map(|weight| 1 + (weight / total_weight * distributed) as u64).collect();
     let most = (0..sizes.len()).max_by_key(|class| counts[*class]).unwrap_or(0);
     let missing = config.requests.saturating_sub(counts.iter().sum());
     if let Some(count) = counts.get_mut(most) {
@@ -43,23 +43,23 @@ fn match_executions(counts: &mut [u64], sizes: &[usize], executions: i64) {
     let mut pairs: Vec<(i64, usize, usize)> = Vec::new();
     for (place, small) in order.iter().enumerate() {
         for large in &order[place + 1..] {
-            let apart = sizes[*large] as i64 - sizes[*small] as i64;
-            pairs.push((apart, *small, *large));
+            let size_difference = sizes[*large] as i64 - sizes[*small] as i64;
+            pairs.push((size_difference, *small, *large));
         }
     }
-    pairs.sort_by_key(|(apart, ..)| std::cmp::Reverse(*apart));
-    for (apart, small, large) in pairs {
-        if apart == 0 || missing == 0 {
+    pairs.sort_by_key(|(size_difference, ..)| std::cmp::Reverse(*size_difference));
+    for (size_difference, small, large) in pairs {
+        if size_difference == 0 || missing == 0 {
             break;
         }
         let (from, to) = if missing > 0 { (small, large) } else { (large, small) };
         // A class keeps a tenth of its requests, so that no class becomes empty while others have
         // requests.
-        let spare = counts[from] - (counts[from] / 10).max(1);
-        let moved = spare.min(missing.unsigned_abs() / apart.unsigned_abs());
+        let movable = counts[from] - (counts[from] / 10).max(1);
+        let moved = movable.min(missing.unsigned_abs() / size_difference.unsigned_abs());
         counts[from] -= moved;
         counts[to] += moved;
-        missing -= missing.signum() * apart * moved as i64;
+        missing -= missing.signum() * size_difference * moved as i64;
     }
 }
 

@@ -94,9 +94,9 @@ pub fn make_operations(
 /// The steps of a request of `class` that begins at `begin`, with these own times. Calls come one
 /// after the other, in the middle of their caller's own time.
 fn steps_of_request(class: &SyntheticClass, own: &[i64], begin: i64) -> impl Iterator<Item = Step> {
-    let mut whole = own.to_vec();
-    for place in (1..whole.len()).rev() {
-        whole[class.callers[place]] += whole[place];
+    let mut durations = own.to_vec();
+    for place in (1..durations.len()).rev() {
+        durations[class.callers[place]] += durations[place];
     }
     // The start of the next call of each position.
     let mut next: Vec<i64> = vec![begin; own.len()];
@@ -104,14 +104,14 @@ fn steps_of_request(class: &SyntheticClass, own: &[i64], begin: i64) -> impl Ite
         let caller = (place > 0).then(|| class.callers[place]);
         let begin = caller.map_or(begin, |caller| {
             let begin = next[caller];
-            next[caller] += whole[place];
+            next[caller] += durations[place];
             begin
         });
         next[place] = begin + own[place] / 2;
         Step {
             parent: caller.map(|caller| caller as u32),
             begin: Some(begin),
-            end: Some(begin + whole[place]),
+            end: Some(begin + durations[place]),
             ..Step::default()
         }
     })

@@ -10,7 +10,7 @@ use crate::ground_truth::CallOrigin;
 /// The number of a pattern.
 pub(super) type PatternNumber = u32;
 
-/// The root of each call by the parents of all; `None` for a call in a cycle.
+/// The root of each call, given the parent of each; `None` for a call in a cycle.
 pub(super) fn find_roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
     #[derive(Clone, Copy)]
     enum VisitState {
@@ -19,7 +19,7 @@ pub(super) fn find_roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
         Done(Option<u32>),
     }
     let mut states = vec![VisitState::New; parents.len()];
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     for call in 0..parents.len() as u32 {
         let mut at = call;
         let root = loop {
@@ -29,13 +29,13 @@ pub(super) fn find_roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
                 VisitState::New => {}
             }
             states[at as usize] = VisitState::Visiting;
-            way.push(at);
+            path.push(at);
             match parents[at as usize] {
                 Some(parent) => at = parent,
                 None => break Some(at),
             }
         };
-        for at in way.drain(..) {
+        for at in path.drain(..) {
             states[at as usize] = VisitState::Done(root);
         }
     }

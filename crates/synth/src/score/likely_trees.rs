@@ -23,14 +23,15 @@ pub(super) struct LikelyTrees<'a> {
     truth: Vec<Option<u32>>,
     inferred: Vec<Option<u32>>,
     /// The calls of each root, in the truth and as inferred.
-    of_root: FxHashMap<u32, Vec<u32>>,
-    /// For each call, the calls that it is a candidate parent of, without the inferred ones.
-    wanted_by: FxHashMap<u32, Vec<u32>>,
+    calls_of_root: FxHashMap<u32, Vec<u32>>,
+    /// For each call, the calls for which it is a candidate parent but not the inferred parent.
+    possible_children: FxHashMap<u32, Vec<u32>>,
 }
 
 /// A call with another parent than the inferred one.
 #[derive(Clone, Copy, Debug)]
 struct AlternativeParent {
+    /// Logarithm of the ratio of the inferred parent's probability to this parent's.
     cost: f64,
     call: u32,
     parent: Option<u32>,
@@ -63,40 +64,45 @@ impl<'a> LikelyTrees<'a> {
         let truth = scored.true_parents();
         let inferred: Vec<Option<u32>> =
             (0..scored.calls.len()).map(|call| scored.inferred_parent(call)).collect();
-        let mut of_root: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let mut calls_of_root: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for parents in [&truth, &inferred] {
             for (call, root) in find_roots(parents).into_iter().enumerate() {
                 if let Some(root) = root.filter(|root| *root != call as u32) {
-                    of_root.entry(root).or_default().push(call as u32);
+                    calls_of_root.entry(root).or_default().push(call as u32);
                 }
             }
         }
-        let mut wanted_by: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let mut possible_children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (call, _, _) in scored.scored_links() {
             for (parent, _) in &scored.candidates[call] {
                 if let Some(parent) = parent.filter(|parent| Some(*parent) != inferred[call]) {
-                    wanted_by.entry(parent).or_default().push(call as u32);
+                    possible_children.entry(parent).or_default().push(call as u32);
                 }
             }
         }
-        LikelyTrees { scored, truth, inferred, of_root, wanted_by }
+        LikelyTrees { scored, truth, inferred, calls_of_root, possible_children }
     }
 
-    /// Counts the `roots` with a true tree among the `most` most probable ones. The roots are
+    /// Counts the `roots` with a true tree among the `max_trees` most probable ones. The roots are
     /// distributed over the cores, as they are independent.
-    pub(super) fn count_found(&self, roots: &[u32], most: usize, progress: &dyn Progress) -> usize {
+    pub(super) fn count_found(
+        &self,
+        roots: &[u32],
+        max_trees: usize,
+        progress: &dyn Progress,
+    ) -> usize {
         let chunks: Vec<&[u32]> = roots.chunks(ROOTS_AT_ONCE).collect();
         let counts = workers::map_items(chunks.len(), |chunk| {
             let roots = chunks[chunk];
             progress.advance_step(roots.len() as u64);
-            roots.iter().filter(|root| self.is_true_tree_likely(**root, most)).count()
+            roots.iter().filter(|root| self.is_true_tree_likely(**root, max_trees)).count()
         });
         counts.into_iter().sum()
     }
 
-    /// Whether the true tree of `root` is among the `most` most probable ones.
-    pub(super) fn is_true_tree_likely(&self, root: u32, most: usize) -> bool {
-        let mut near: Vec<u32> = self.of_root.get(&root).cloned().unwrap_or_default();
+    /// Whether the true tree of `root` is among the `max_trees` most probable ones.
+    pub(super) fn is_true_tree_likely(&self, root: u32, max_trees: usize) -> bool {
+        let mut near: Vec<u32> = self.calls_of_root.get(&root).cloned().unwrap_or_default();
         near.sort_unstable();
         near.dedup();
         let alternatives = self.alternative_parents(root, &near);
@@ -142,7 +148,7 @@ impl<'a> LikelyTrees<'a> {
             if made == wanted {
                 return true;
             }
-            if seen.insert(made) && seen.len() >= most {
+            if seen.insert(made) && seen.len() >= max_trees {
                 break;
             }
         }
@@ -155,7 +161,7 @@ impl<'a> LikelyTrees<'a> {
         let is_near = |call: u32| call == root || near.binary_search(&call).is_ok();
         let mut calls: Vec<u32> = near.to_vec();
         for parent in near.iter().chain([&root]) {
-            calls.extend(self.wanted_by.get(parent).into_iter().flatten());
+            calls.extend(self.possible_children.get(parent).into_iter().flatten());
         }
         calls.sort_unstable();
         calls.dedup();

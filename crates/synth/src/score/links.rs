@@ -42,15 +42,15 @@ pub(super) fn measure_accuracy(scored: &ScoredCalls) -> (LinkAccuracy, Vec<u32>)
     let root = |call: u32| roots[call as usize].unwrap_or(call);
     let ambiguous = ambiguous_links::find_ambiguous(scored);
     let (mut links, mut right) = (0, 0);
-    let (mut hard, mut hard_right) = (0, 0);
+    let (mut ambiguous_count, mut ambiguous_right) = (0, 0);
     let (mut requests, mut wrong_requests) = (FxHashSet::default(), FxHashSet::default());
     let (mut traces, mut wrong_traces) = (FxHashSet::default(), FxHashSet::default());
     for (number, call, parent) in scored.scored_links() {
         let is_right = call.inferred == Some(parent);
         links += 1;
         right += usize::from(is_right);
-        hard += usize::from(ambiguous[number]);
-        hard_right += usize::from(ambiguous[number] && is_right);
+        ambiguous_count += usize::from(ambiguous[number]);
+        ambiguous_right += usize::from(ambiguous[number] && is_right);
         requests.insert(parent);
         traces.insert(root(number as u32));
         if !is_right {
@@ -71,8 +71,8 @@ pub(super) fn measure_accuracy(scored: &ScoredCalls) -> (LinkAccuracy, Vec<u32>)
     let accuracy = LinkAccuracy {
         links: links as u64,
         link_accuracy: share_of_whole(right, links),
-        ambiguous_links: hard as u64,
-        ambiguous_link_accuracy: share_of_whole(hard_right, hard),
+        ambiguous_links: ambiguous_count as u64,
+        ambiguous_link_accuracy: share_of_whole(ambiguous_right, ambiguous_count),
         requests: requests.len() as u64,
         request_accuracy: share_of_whole(right_requests, requests.len()),
         traces: traces.len() as u64,

@@ -6,13 +6,13 @@ use super::LinkScore;
 use super::paths::FalseCounts;
 use super::pruning::PatternOmission;
 
-/// The widest name of a measure.
-const NAME: usize = 30;
+/// Width of the column with the names of measures, in characters.
+const NAME_WIDTH: usize = 30;
 
 impl Display for LinkScore {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (links, population) = (&self.links, &self.population);
-        writeln!(f, "{:NAME$} {:>9}  of", "accuracy", "right")?;
+        writeln!(f, "{:NAME_WIDTH$} {:>9}  of", "accuracy", "right")?;
         for (name, right, count, unit) in [
             ("links", links.link_accuracy, links.links, "link"),
             ("ambiguous links", links.ambiguous_link_accuracy, links.ambiguous_links, "link"),
@@ -22,7 +22,7 @@ impl Display for LinkScore {
         ] {
             writeln!(
                 f,
-                "{name:NAME$} {:>9}  {}",
+                "{name:NAME_WIDTH$} {:>9}  {}",
                 format_percent(right),
                 plural_phrase(count, unit)
             )?;
@@ -31,7 +31,7 @@ impl Display for LinkScore {
         if population.truth_without_calls > 0 && links.trace_recall.is_some() {
             writeln!(
                 f,
-                "{:NAME$} {:>9}  all traces of the truth",
+                "{:NAME_WIDTH$} {:>9}  all traces of the truth",
                 "traces, whole",
                 format_percent(links.trace_recall)
             )?;
@@ -40,11 +40,11 @@ impl Display for LinkScore {
         let precision = format_percent(confidence.precision_at_90_coverage);
         writeln!(
             f,
-            "{:NAME$} {precision:>9}  the most probable 90% of the links",
+            "{:NAME_WIDTH$} {precision:>9}  the most probable 90% of the links",
             "precision at 90% coverage"
         )?;
         let error = format_percent(confidence.calibration_error);
-        writeln!(f, "{:NAME$} {error:>9}", "expected calibration error")?;
+        writeln!(f, "{:NAME_WIDTH$} {error:>9}", "expected calibration error")?;
         let counted = |count: u64, one: &str, many: &str| match count {
             0 => String::new(),
             1 => format!(", 1 {one}"),
@@ -116,7 +116,7 @@ fn write_paths(f: &mut Formatter<'_>, rows: [(&str, FalseCounts); 3]) -> fmt::Re
     Ok(())
 }
 
-/// The omissions at a few N.
+/// How many of the N most frequent patterns are omitted, for a few N.
 fn write_omissions(f: &mut Formatter<'_>, all: &[PatternOmission]) -> fmt::Result {
     writeln!(
         f,
@@ -131,7 +131,7 @@ fn write_omissions(f: &mut Formatter<'_>, all: &[PatternOmission]) -> fmt::Resul
     Ok(())
 }
 
-/// The bins that have links.
+/// Accuracy by probability: the bins that have links.
 fn write_reliability(f: &mut Formatter<'_>, score: &LinkScore) -> fmt::Result {
     writeln!(
         f,

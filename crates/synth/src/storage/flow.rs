@@ -14,8 +14,8 @@ const NETWORK: (f64, f64) = (70_000.0, 0.35);
 /// Standard deviation of the logarithm of a step's own time.
 const SPREAD: f64 = 0.45;
 
-/// The probability that a step stalls, and the minimum duration in nanoseconds. Stalls have a long
-/// tail: twice the duration has a third of the frequency.
+/// The probability that a step stalls, and the minimum duration of a stall in nanoseconds. Stalls
+/// have a long tail: twice the duration has a third of the frequency.
 const STALLS: (f64, f64) = (0.0015, 2e6);
 
 /// A request under construction.
@@ -71,7 +71,8 @@ impl<'w> FlowBuilder<'w> {
         }
     }
 
-    /// The time at which a node finishes that takes about `median` nanoseconds from `now` on.
+    /// The time at which `node` finishes work that it begins at `now` and that takes it about
+    /// `median` nanoseconds.
     pub(super) fn finish_time(&mut self, node: &str, now: i64, median: f64) -> i64 {
         let takes = median
             * self.load.factor_of_node(node, now)

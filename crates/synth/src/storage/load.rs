@@ -9,9 +9,10 @@ use rand_distr::{Distribution, StandardNormal};
 const POINTS: usize = 1_200;
 
 /// Correlation of a point with the preceding one: drift fades after some 20 points.
-const MEMORY: f64 = 0.95;
+const POINT_CORRELATION: f64 = 0.95;
 
-/// Standard deviation of the logarithm of a node's speed, and of the amount that clients write.
+/// Standard deviation, within a run, of the logarithms of a node's speed, and of the amount that
+/// clients write.
 const DRIFT: [f64; 2] = [0.12, 0.25];
 
 /// Standard deviation of the logarithms of a node's speed, and of the amount that clients write,
@@ -43,6 +44,7 @@ pub(super) struct SystemLoad {
     nodes: [Vec<f64>; NODES.len()],
     /// Factor of the amount that clients write in one request, at each point.
     amounts: Vec<f64>,
+    /// Begin and end of each episode of contention, as shares of the run.
     episodes: Vec<[f64; 2]>,
 }
 
@@ -54,8 +56,9 @@ impl SystemLoad {
             let mut value = standard_normal(random);
             (0..POINTS)
                 .map(|_| {
-                    value =
-                        MEMORY * value + (1.0 - MEMORY * MEMORY).sqrt() * standard_normal(random);
+                    value = POINT_CORRELATION * value
+                        + (1.0 - POINT_CORRELATION * POINT_CORRELATION).sqrt()
+                            * standard_normal(random);
                     (between + DRIFT[kind] * value).exp()
                 })
                 .collect()

@@ -26,7 +26,7 @@ mod takes {
 const CACHE_CAPACITIES: [f64; 3] = [4_000.0, 20_000.0, 9_000.0];
 
 /// Delay between the sending of one concurrent call and the next, in nanoseconds.
-const APART: i64 = 6_000;
+const CALL_INTERVAL_NS: i64 = 6_000;
 
 const SERVER: &str = "nfs";
 const METADATA: &str = "metadata";
@@ -135,7 +135,8 @@ impl StorageSystem {
         flow.finish()
     }
 
-    /// The attributes of a file: cached, or requested.
+    /// Gets the attributes of a file from the cache or the metadata server; returns when it has
+    /// them.
     fn get_attributes(
         &mut self,
         flow: &mut FlowBuilder<'_>,
@@ -156,7 +157,8 @@ impl StorageSystem {
         })
     }
 
-    /// A change of metadata: its pages are read one after the other, and one is written.
+    /// Changes metadata: reads `loops` pages one after the other, and writes one; returns when this
+    /// has ended.
     fn change_metadata(
         &mut self,
         flow: &mut FlowBuilder<'_>,
@@ -179,7 +181,7 @@ impl StorageSystem {
     }
 
     /// Reads blocks through the data cache: cached blocks one after the other, the others
-    /// concurrently.
+    /// concurrently. Returns when all have been read.
     fn read_blocks(
         &mut self,
         flow: &mut FlowBuilder<'_>,
@@ -204,12 +206,13 @@ impl StorageSystem {
             let (place, node) = node_of(block);
             let end = self.read_stored_block(flow, step, block, place, node, now);
             flow.end_step(step, end);
-            (now, last) = (now + APART, last.max(end));
+            (now, last) = (now + CALL_INTERVAL_NS, last.max(end));
         }
         last
     }
 
-    /// Reads a block of a storage node, from its buffer or its disk.
+    /// Reads a block of the storage node `node`, from its buffer (number `place`) or its disk;
+    /// returns when the block has arrived.
     fn read_stored_block(
         &mut self,
         flow: &mut FlowBuilder<'_>,
@@ -229,7 +232,7 @@ impl StorageSystem {
         })
     }
 
-    /// Writes blocks to their storage nodes concurrently.
+    /// Writes blocks to their storage nodes concurrently; returns when all have been written.
     fn write_blocks(
         &mut self,
         flow: &mut FlowBuilder<'_>,
@@ -246,7 +249,7 @@ impl StorageSystem {
             let (place, node) = node_of(block);
             self.buffers[place].use_key(block);
             last = self.write_one(flow, parent, node, now).max(last);
-            now += APART;
+            now += CALL_INTERVAL_NS;
         }
         last
     }

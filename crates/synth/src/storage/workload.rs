@@ -9,17 +9,17 @@ use rand_chacha::ChaCha8Rng;
 use super::load::{SystemLoad, uniform_share};
 use crate::random::random_below;
 
-/// Jobs that run at the same time.
+/// Number of jobs that run at the same time.
 const JOBS: usize = 4;
 
 /// The part of a run in which the tree is copied; the rest builds it.
-const COPYING: f64 = 0.25;
+const COPY_SHARE: f64 = 0.25;
 
-/// Files of a directory.
-const FILES: u64 = 24;
+/// Number of files in a directory.
+const FILES_PER_DIRECTORY: u64 = 24;
 
 /// Number of headers that sources include, in a tree of usual size.
-const HEADERS: f64 = 3_000.0;
+const HEADER_COUNT: f64 = 3_000.0;
 
 /// The golden ratio: multiples of it are spread evenly between whole numbers.
 const GOLDEN: f64 = 0.618_033_988_749_895;
@@ -54,20 +54,23 @@ pub(super) enum ClientOperation {
 #[derive(Debug, Default)]
 pub(super) struct ClientWorkload {
     jobs: [VecDeque<(ClientOperation, u64)>; JOBS],
+    /// Number of files that were copied.
     copied: u64,
+    /// Number of objects that were built.
     built: u64,
+    /// Number of headers in the tree.
     headers: f64,
 }
 
 /// The directory of a file.
 pub(super) fn directory_of_file(file: u64) -> u64 {
-    (1 << 40) | (file / FILES)
+    (1 << 40) | (file / FILES_PER_DIRECTORY)
 }
 
 impl ClientWorkload {
     /// The workload of a system that is `scale` times as large as usual.
     pub(super) fn new(scale: f64) -> ClientWorkload {
-        ClientWorkload { headers: HEADERS * scale, ..ClientWorkload::default() }
+        ClientWorkload { headers: HEADER_COUNT * scale, ..ClientWorkload::default() }
     }
 
     /// The next operation, with its file.
@@ -85,7 +88,7 @@ impl ClientWorkload {
             let mut todo = VecDeque::new();
             let mut job_of =
                 JobBuilder { todo: &mut todo, amount: load.write_factor(time), random };
-            if load.elapsed_share(time) < COPYING || self.copied < FILES {
+            if load.elapsed_share(time) < COPY_SHARE || self.copied < FILES_PER_DIRECTORY {
                 job_of.copy_file(self.copied);
                 self.copied += 1;
             } else if job_of.random_chance(0.04) {
@@ -102,6 +105,7 @@ impl ClientWorkload {
 /// A job under construction.
 struct JobBuilder<'j> {
     todo: &'j mut VecDeque<(ClientOperation, u64)>,
+    /// Factor of the amount that clients write in a request.
     amount: f64,
     random: &'j mut ChaCha8Rng,
 }

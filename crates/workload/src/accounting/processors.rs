@@ -3,7 +3,7 @@
 use out_of_core::NameId;
 use rustc_hash::FxHashMap;
 
-use crate::tuning::{INTERRUPTS, PROCESSORS};
+use crate::tuning::{MAX_NESTED_INTERRUPTS, MAX_TABLE_PROCESSORS};
 
 /// State of a processor.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,7 +12,8 @@ pub(crate) struct ProcessorState {
     pub thread: Option<u32>,
     /// Open interrupts, the outer ones first: the time since which each is accounted for in
     /// nanoseconds since the Unix epoch, and its duration so far in nanoseconds.
-    interrupts: [(i64, i64); INTERRUPTS],
+    interrupts: [(i64, i64); MAX_NESTED_INTERRUPTS],
+    /// Number of open interrupts, including those too deep for `interrupts`.
     depth: u8,
 }
 
@@ -26,10 +27,10 @@ pub(crate) struct ProcessorStates {
 }
 
 impl ProcessorStates {
-    /// The state of the processor with the number `number`.
+    /// The state of the processor with the number `number`, which is added if it is new.
     pub(crate) fn state_of_processor(&mut self, host: NameId, number: i32) -> &mut ProcessorState {
         let place = usize::try_from(number).unwrap_or(usize::MAX);
-        if place >= PROCESSORS {
+        if place >= MAX_TABLE_PROCESSORS {
             return self.others.entry((host, number)).or_default();
         }
         let at = match self.hosts.iter().position(|(of, _)| *of == host) {

@@ -31,7 +31,8 @@ pub(crate) struct UsageSums {
     requests_ns: i64,
     /// The part of `requests_ns` that interrupts used.
     interrupts_ns: i64,
-    /// For each process the time of forgotten threads, and whether the process is relevant.
+    /// For each process, by host and id: the processor time in nanoseconds of its forgotten
+    /// threads, and whether the process is relevant.
     processes: FxHashMap<(NameId, i32), (i64, bool)>,
 }
 

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::demands::WaitTimes;
 use crate::schema::WaitReason;
-use crate::tuning::SLOTS;
+use crate::tuning::MAX_SLOTS;
 
 /// Usage and waits of a thread since its last event in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,8 @@ pub(crate) struct ThreadAccount {
     pub id: i32,
     /// Process of the thread, 0 if it is not known.
     pub process: i32,
-    /// Live sector of the thread, or [`ThreadAccount::NO_SECTOR`].
+    /// Live sector of the thread: the interval in which it works for one request. If there is none,
+    /// [`ThreadAccount::NO_SECTOR`].
     pub sector: u32,
     /// Processor on which the thread last ran; [`Event::NO_PROCESSOR`] if it is not known.
     pub processor: i32,
@@ -32,20 +33,21 @@ pub(crate) struct ThreadAccount {
     pub state: ThreadRunState,
     /// Time until which the state is accounted for, in nanoseconds since the Unix epoch.
     pub since: i64,
-    /// Reason of the thread's wait if it blocks.
-    pub inside: WaitReason,
+    /// Reason of the thread's next wait, if the event with which it blocks does not state one.
+    pub wait_reason: WaitReason,
     /// Usage of the thread since its last event in a request.
     pub pending: PendingUsage,
     /// All processor time of the thread, in nanoseconds.
     pub total_ns: i64,
     /// Time of the thread's last event, in nanoseconds since the Unix epoch.
-    pub active: i64,
-    /// Kind of the event with the kept attributes.
+    pub last_event: i64,
+    /// Kind of the event whose attributes the thread keeps for a later event (AFTER in a schema);
+    /// `None` if none are kept.
     pub kept_kind: Option<u16>,
     /// Bits that mark which of `kept` are present.
     pub kept_present: u8,
-    /// Values that the thread keeps for a later event.
-    pub kept: [u64; SLOTS],
+    /// Values of the kept attributes, by slot.
+    pub kept: [u64; MAX_SLOTS],
 }
 
 /// State of a thread.
@@ -66,19 +68,19 @@ impl ThreadAccount {
     /// Value of [`ThreadAccount::sector`] if there is none.
     pub(crate) const NO_SECTOR: u32 = u32::MAX;
 
-    /// Accounts for the time until `now`.
+    /// Adds the time from `since` until `now` to the thread's usage or waits, by its state.
     pub(crate) fn account_until(&mut self, now: i64) {
         let time = (now - self.since).max(0);
         self.since = now;
-        let belongs = self.sector != ThreadAccount::NO_SECTOR;
+        let is_in_request = self.sector != ThreadAccount::NO_SECTOR;
         match self.state {
             ThreadRunState::Running => {
                 self.total_ns += time;
-                if belongs {
+                if is_in_request {
                     self.pending.processor_ns += time;
                 }
             }
-            ThreadRunState::Off(why) if belongs => {
+            ThreadRunState::Off(why) if is_in_request => {
                 *wait_time_mut(&mut self.pending.waits, why) += time
             }
             ThreadRunState::Off(_) | ThreadRunState::Interrupted | ThreadRunState::Unknown => {}
@@ -112,12 +114,15 @@ fn wait_time_mut(waits: &mut WaitTimes, why: WaitReason) -> &mut i64 {
 #[derive(Debug, Default)]
 pub(crate) struct ThreadAccounts {
     threads: Vec<ThreadAccount>,
+    /// Numbers of forgotten threads, which are given to new threads.
     free: Vec<u32>,
+    /// Number of each thread, by host and id.
     numbers: FxHashMap<(NameId, i32), u32>,
 }
 
 impl ThreadAccounts {
-    /// Number of the thread with this id, which is added if it is new.
+    /// Number of the thread with this id, which is added if it is new and is then accounted for
+    /// from `now` on.
     pub(crate) fn intern_thread(&mut self, host: NameId, id: i32, now: i64) -> u32 {
         if let Some(number) = self.numbers.get(&(host, id)) {
             return *number;
@@ -128,7 +133,7 @@ impl ThreadAccounts {
             sector: ThreadAccount::NO_SECTOR,
             processor: Event::NO_PROCESSOR,
             since: now,
-            active: now,
+            last_event: now,
             ..ThreadAccount::default()
         };
         let number = match self.free.pop() {
@@ -170,13 +175,13 @@ impl ThreadAccounts {
         self.numbers.values().filter_map(|number| self.threads.get(*number as usize))
     }
 
-    /// Forgets the threads that are in no request and have been silent since `until`; each is
-    /// passed to `forgotten` first.
+    /// Forgets the threads that are in no request and had no event since `until`; each is passed to
+    /// `forgotten` first.
     pub(crate) fn forget_silent(&mut self, until: i64, mut forgotten: impl FnMut(&ThreadAccount)) {
         let (threads, free) = (&self.threads, &mut self.free);
         self.numbers.retain(|_, number| {
             let Some(thread) = threads.get(*number as usize) else { return false };
-            let stays = thread.sector != ThreadAccount::NO_SECTOR || thread.active >= until;
+            let stays = thread.sector != ThreadAccount::NO_SECTOR || thread.last_event >= until;
             if !stays {
                 forgotten(thread);
                 free.push(*number);

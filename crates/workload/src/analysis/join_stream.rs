@@ -17,15 +17,15 @@ use crate::schema::{EventSchema, SchemaError};
 pub struct JoinStream {
     join: TemporalJoin,
     emitted: Vec<JoinedRequest>,
-    /// Role of all threads but the one with the seed event.
-    another: NameId,
+    /// Role of all threads except the thread with the seed event.
+    other_role: NameId,
 }
 
-/// Name of that role.
+/// Name of the role of all threads except the thread with the seed event.
 const ANOTHER_THREAD: &str = "another thread";
 
 impl JoinStream {
-    /// A join by `schema`. `names` are the names of the future batches.
+    /// A join by `schema`. The batches that are pushed must have their names in `names`.
     ///
     /// # Errors
     /// The part of the schema that exceeds the bounds of the join, with its line.
@@ -34,11 +34,11 @@ impl JoinStream {
         options: JoinOptions,
         names: &mut NameInterner,
     ) -> Result<JoinStream, SchemaError> {
-        let another = names.intern(ANOTHER_THREAD);
+        let other_role = names.intern(ANOTHER_THREAD);
         Ok(JoinStream {
             join: TemporalJoin::new(schema, options, names)?,
             emitted: Vec::new(),
-            another,
+            other_role,
         })
     }
 
@@ -49,16 +49,17 @@ impl JoinStream {
     /// Those of `each`.
     pub fn push_batch<E>(
         &mut self,
-        piece: &EventBatch,
+        batch: &EventBatch,
         names: &mut NameInterner,
         each: &mut dyn FnMut(&SourceRequest<'_>, &NameInterner) -> Result<bool, E>,
     ) -> Result<bool, E> {
         let emitted = &mut self.emitted;
-        self.join.push_batch(piece, names, &mut |request| emitted.push(request));
+        self.join.push_batch(batch, names, &mut |request| emitted.push(request));
         self.emit_joined(names, each)
     }
 
-    /// Passes the remaining open requests to `each` at the end of the stream.
+    /// Passes the remaining open requests to `each` at the end of the stream. Returns `false` if
+    /// `each` wants no more.
     ///
     /// # Errors
     /// Those of `each`.
@@ -91,7 +92,7 @@ impl JoinStream {
     ) -> Result<bool, E> {
         for request in self.emitted.drain(..) {
             let facts = facts_of_request(&request);
-            let canonical = canonical_form(&request, self.another);
+            let canonical = canonical_form(&request, self.other_role);
             if !each(
                 &SourceRequest { facts, canonical, record: RequestRecord::Joined(&request) },
                 names,
@@ -105,11 +106,11 @@ impl JoinStream {
 
 /// The canonical form of a request. The event with which another thread of a pool takes up work is
 /// random, so its role does not depend on that event.
-fn canonical_form(request: &JoinedRequest, another: NameId) -> CanonicalRequest {
+fn canonical_form(request: &JoinedRequest, other_role: NameId) -> CanonicalRequest {
     let seed = thread_of_seed(request);
     canonicalize_recorded(request, |event| match Some((event.host, event.thread)) == seed {
         true => request.seed,
-        false => another,
+        false => other_role,
     })
 }
 
@@ -123,7 +124,8 @@ fn thread_of_seed(request: &JoinedRequest) -> Option<(NameId, i32)> {
 fn facts_of_request(request: &JoinedRequest) -> RequestFacts {
     let mut waits = WaitTimes::default();
     request.events.iter().for_each(|event| waits += event.waits);
-    // A worker's part may reach back to its last response, which is before this request.
+    // The request begins with the first event of the thread that received it. Events of a worker
+    // thread may be older: its part of the request reaches back to its previous response.
     let of_seed = thread_of_seed(request);
     let mut own = request.events.iter().filter(|event| Some((event.host, event.thread)) == of_seed);
     RequestFacts {

@@ -32,10 +32,10 @@ impl RequestSource for JoinedSource {
         let mut reader = EventReader::open(&self.tables)?;
         let mut stream = JoinStream::new(&self.schema, self.options, names)
             .map_err(|error| PathError::malformed(&self.schema_path, error.to_string()))?;
-        let mut piece = EventBatch::default();
+        let mut batch = EventBatch::default();
         let mut more = true;
-        while more && reader.read_next(names, &mut piece)? {
-            more = stream.push_batch(&piece, names, each)?;
+        while more && reader.read_next(names, &mut batch)? {
+            more = stream.push_batch(&batch, names, each)?;
         }
         if more {
             stream.finish(names, each)?;

@@ -26,7 +26,8 @@ pub struct RequestDetails {
     pub waits: WaitTimes,
     /// Events of the request in the order of time; empty if it consists of steps.
     pub events: Vec<EventDetails>,
-    /// Synchronisations: indices of two events each.
+    /// Synchronisations: the index of the signalling event, and that of the event with which the
+    /// other thread continues.
     pub syncs: Vec<[u32; 2]>,
     /// Steps of the request, depth first; empty if it is joined from events.
     pub steps: Vec<StepDetails>,
@@ -102,7 +103,7 @@ impl RequestDetails {
             begin: element.begin,
             end: element.end,
         });
-        let mut one = RequestDetails {
+        let mut details = RequestDetails {
             request: facts.number,
             name: text(facts.name),
             begin: facts.begin,
@@ -115,12 +116,13 @@ impl RequestDetails {
             canonical: elements.collect(),
         };
         match found.record {
-            RequestRecord::Joined(request) => one.add_joined_events(request, names),
+            RequestRecord::Joined(request) => details.add_joined_events(request, names),
             RequestRecord::Steps(request) => {
-                one.steps = request.steps.iter().map(|step| step_details(step, names)).collect();
+                details.steps =
+                    request.steps.iter().map(|step| step_details(step, names)).collect();
             }
         }
-        one
+        details
     }
 
     fn add_joined_events(&mut self, request: &JoinedRequest, names: &NameInterner) {

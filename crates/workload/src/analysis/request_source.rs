@@ -11,7 +11,7 @@ use crate::joined_request::JoinedRequest;
 
 /// A source of requests.
 pub trait RequestSource {
-    /// Passes each request to `each`, in the order of their numbers, until that returns `false`.
+    /// Passes each request to `each`, in the order of their numbers, until `each` returns `false`.
     /// Names are interned in `names`.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ pub trait RequestSource {
     ) -> Result<SourceOutcome, PathError>;
 }
 
-/// A request that was found.
+/// A request of a source.
 #[derive(Clone, Debug)]
 pub struct SourceRequest<'request> {
     /// Facts of the request for the model.

@@ -1,5 +1,5 @@
 //! Flattening: the binary tree of a request, flattened so that equal requests give equal lists
-//! (4.2).
+//! (Magpie, section 4.2).
 
 use std::hash::{Hash, Hasher};
 
@@ -32,8 +32,9 @@ impl ActivationPlan {
                 emit_tree(&self, &tree, &begins, *root, &mut elements);
             }
         }
-        let all = self.activations.iter().map(|of| of.total_demands().processor_ns).sum::<i64>();
-        for demands in merge_unled_work(loose, all) {
+        let request_ns =
+            self.activations.iter().map(|of| of.total_demands().processor_ns).sum::<i64>();
+        for demands in merge_uncaused_work(loose, request_ns) {
             let end = demands.processor_ns;
             let role = NameInterner::UNKNOWN;
             elements.push(CanonicalElement { act: ElementAct::Work, role, demands, begin: 0, end });
@@ -49,10 +50,11 @@ impl ActivationPlan {
     }
 }
 
-/// Merges the demands of threads that nothing led to: long works remain separate, the longest
-/// first, and all others are one. `all` is the processor time of the request.
-fn merge_unled_work(mut loose: Vec<Demands>, all: i64) -> Vec<Demands> {
-    let limit = MIN_LOOSE_NS.max(all / LOOSE_SHARE);
+/// Merges the demands of activations that nothing woke and that woke nothing: long ones remain
+/// separate, the longest first, and the short ones are summed as the last entry. `request_ns` is
+/// the processor time of the request in nanoseconds.
+fn merge_uncaused_work(mut loose: Vec<Demands>, request_ns: i64) -> Vec<Demands> {
+    let limit = MIN_LOOSE_NS.max(request_ns / LOOSE_SHARE);
     loose.sort_by_key(|demands| std::cmp::Reverse(<[i64; 6]>::from(*demands)));
     let long = loose.partition_point(|demands| demands.processor_ns >= limit);
     let rest = loose.split_off(long);
@@ -66,11 +68,12 @@ fn merge_unled_work(mut loose: Vec<Demands>, all: i64) -> Vec<Demands> {
 
 /// Which activation wakes which, with a single parent for each.
 struct ActivationTree {
-    /// The activations that each one wakes, with the work before the wake-up, in order.
+    /// The activations that each activation wakes, in order: the index of the work that ends with
+    /// the wake-up, and the index of the woken activation.
     children: Vec<Vec<(usize, usize)>>,
     /// Activations without a parent: the activation of the seed first.
     roots: Vec<usize>,
-    /// The root above the seed.
+    /// The root of the tree that contains the seed.
     first: usize,
 }
 
@@ -120,14 +123,14 @@ impl SubtreeKey {
         activation: &ThreadActivation,
         begin: i64,
         children: &[(usize, usize)],
-        below: &[SubtreeKey],
+        subtrees: &[SubtreeKey],
     ) -> SubtreeKey {
         let [mut structure, mut all] = [FxHasher::default(), FxHasher::default()];
         (activation.role, children.len()).hash(&mut structure);
         (activation.role, begin, work_figures(activation)).hash(&mut all);
         let (mut demands, mut begins) = (activation.total_demands(), begin);
         for (work, child) in children {
-            let child = &below[*child];
+            let child = &subtrees[*child];
             (work, child.structure).hash(&mut structure);
             (work, child.all).hash(&mut all);
             demands += Demands::from(child.demands);
@@ -147,19 +150,19 @@ fn emit_tree(
     elements: &mut Vec<CanonicalElement>,
 ) {
     let mut open = vec![(root, false)];
-    while let Some((place, is_let)) = open.pop() {
+    while let Some((place, is_woken)) = open.pop() {
         let ThreadActivation { role, works, .. } = &plan.activations[place];
         let role = *role;
         let mut now = begins[place];
-        let still = |act: ElementAct, role: NameId, now: i64| CanonicalElement {
+        let instant = |act: ElementAct, role: NameId, now: i64| CanonicalElement {
             act,
             role,
             begin: now,
             end: now,
             ..CanonicalElement::default()
         };
-        if is_let {
-            elements.push(still(ElementAct::Resume, role, now));
+        if is_woken {
+            elements.push(instant(ElementAct::Resume, role, now));
         }
         let mut children = tree.children[place].iter().peekable();
         let mut demands = Demands::default();
@@ -168,8 +171,8 @@ fn emit_tree(
             demands += *work;
             now = now.saturating_add(work.processor_ns);
             let is_last = number + 1 == works.len();
-            let is_point = children.peek().is_some_and(|(work, _)| *work == number);
-            if is_last || is_point {
+            let wakes_child = children.peek().is_some_and(|(work, _)| *work == number);
+            if is_last || wakes_child {
                 elements.push(CanonicalElement {
                     act: ElementAct::Work,
                     role,
@@ -180,10 +183,10 @@ fn emit_tree(
                 (demands, begin) = (Demands::default(), now);
             }
             while let Some((_, child)) = children.next_if(|(work, _)| *work == number) {
-                elements.push(still(ElementAct::Signal, plan.activations[*child].role, now));
+                elements.push(instant(ElementAct::Signal, plan.activations[*child].role, now));
                 open.push((*child, true));
             }
         }
-        elements.push(still(ElementAct::Wait, role, now));
+        elements.push(instant(ElementAct::Wait, role, now));
     }
 }

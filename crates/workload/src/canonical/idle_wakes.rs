@@ -1,8 +1,8 @@
-//! Idle wakes: a thread is woken for work that another has taken already, and waits again.
+//! Idle wakes: a thread is woken for work that another thread has taken already, and waits again.
 //!
 //! Which thread of a pool takes up a task is random, and if a running thread takes it first, the
 //! woken thread finds nothing. So its activation is left out; its small usage is charged to the
-//! waker. If nothing is known to have led to it, as for an interrupt, it is charged to the seed's
+//! waker. If it has no known waker, as after an interrupt, its usage is charged to the seed's
 //! thread.
 
 use super::plan::{ActivationPlan, SyncPoint, ThreadActivation};
@@ -10,20 +10,20 @@ use crate::demands::Demands;
 use crate::tuning::{IDLE_WAKE_SHARE, MAX_IDLE_WAKE_NS};
 
 impl ActivationPlan {
-    /// The plan without idle wakes: activations that led to nothing and demanded next to nothing.
+    /// The plan without idle wakes: activations that woke nothing and demanded next to nothing.
     pub(super) fn without_idle_wakes(mut self) -> ActivationPlan {
         let all: i64 = self.activations.iter().map(|of| of.total_demands().processor_ns).sum();
-        let most = MAX_IDLE_WAKE_NS.min(all / IDLE_WAKE_SHARE);
-        let mut leads = vec![false; self.activations.len()];
+        let limit = MAX_IDLE_WAKE_NS.min(all / IDLE_WAKE_SHARE);
+        let mut wakes_another = vec![false; self.activations.len()];
         for mark in self.activations.iter().flat_map(|of| &of.sources) {
-            leads[mark.activation] = true;
+            wakes_another[mark.activation] = true;
         }
         let is_idle = |(place, of): (usize, &ThreadActivation)| {
             let demands = of.total_demands();
             let processor_ns = demands.processor_ns;
             place != self.seed
-                && !leads[place]
-                && processor_ns <= most
+                && !wakes_another[place]
+                && processor_ns <= limit
                 && demands == Demands { processor_ns, ..Demands::default() }
         };
         let idle: Vec<bool> = self.activations.iter().enumerate().map(is_idle).collect();

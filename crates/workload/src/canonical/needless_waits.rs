@@ -40,8 +40,9 @@ impl ActivationPlan {
         self.keep_activations(&places)
     }
 
-    /// Whether the wait of an activation after another one of its thread is needless. Work of the
-    /// thread from before the request led to it is not a wait of the request.
+    /// Whether the wait of the activation `place` after the activation `previous` of the same
+    /// thread is needless. It is not if `previous` has no known cause: its work may be from before
+    /// the request, so that the thread did not wait for the request.
     fn is_needless(&self, begins: &[i64], place: usize, previous: usize) -> bool {
         let ThreadActivation { works, sources, .. } = &self.activations[previous];
         if sources.is_empty() && previous != self.seed {
@@ -53,7 +54,9 @@ impl ActivationPlan {
         waited <= last_work / NEEDLESS_WAIT_SHARE
     }
 
-    /// The remaining activations, with their sources.
+    /// The plan with the remaining activations. `places` has for each activation the index of the
+    /// activation that now contains its works, and the number of works before them there; an
+    /// activation with another index than its own is removed.
     pub(super) fn keep_activations(self, places: &[(usize, usize)]) -> ActivationPlan {
         let stays = |place: usize| places.get(place).is_some_and(|(into, _)| *into == place);
         let mut numbers = vec![0; places.len()];

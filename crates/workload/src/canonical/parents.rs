@@ -10,7 +10,7 @@ use crate::tuning::{COLOUR_STEPS, EXACT_PASSES};
 
 /// The parent point of each activation. If several points had to come first, it is the one after
 /// the longest chain of synchronisations, and among equally long ones that of the activation with
-/// the greatest colour. Neither depends on time. If that is undecided, demands, the begin with
+/// the greatest colour. Neither depends on time. If both are equal, demands, the begin with
 /// unlimited processors and the exact colour decide: not the order of arrival.
 pub(super) fn find_parents(
     plan: &ActivationPlan,
@@ -24,7 +24,7 @@ pub(super) fn find_parents(
         exact.get_or_init(|| exact_colours(plan, order, begins))[mark.activation]
     };
     let mut parents = vec![None; count];
-    // Length of the longest chain to each.
+    // Length of the longest chain of synchronisations that leads to each activation.
     let mut chains: Vec<Option<u32>> = vec![None; count];
     for place in order {
         let known = plan.activations[*place].sources.iter().filter_map(|mark| {
@@ -43,9 +43,9 @@ pub(super) fn find_parents(
     parents
 }
 
-/// Colours that distinguish activations by what leads to them and what they lead to, up to some
-/// steps (Weisfeiler-Leman refinement). Times and demands are ignored. All are equal if no
-/// activation has several sources, as nothing is chosen then.
+/// Colours that distinguish activations by what leads to them and what they lead to, within
+/// [`COLOUR_STEPS`] synchronisations (Weisfeiler-Leman refinement). Times and demands are ignored.
+/// All are equal if no activation has several sources, as no parent must be chosen then.
 fn refine_colours(plan: &ActivationPlan) -> Vec<u64> {
     let all = &plan.activations;
     if all.iter().all(|activation| activation.sources.len() < 2) {

@@ -1,5 +1,5 @@
 //! Fragments of requests on several hosts, joined into one request by sent and received messages
-//! (4.1).
+//! (Magpie, section 4.1).
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::joined_request::{JoinedRequest, SyncEdge};
 /// Bytes that an event of a fragment sent or received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FragmentPacket {
-    /// Identifier of the connection at both ends. If messages have ids, the id.
+    /// Identifier of the connection at both ends. If messages have ids, the id of the message.
     pub connection: u64,
     /// Direction of the packet, one of the connection's two; both ends agree on it.
     pub is_back: bool,
@@ -25,22 +25,23 @@ pub struct FragmentPacket {
 }
 
 /// Requests of several hosts: fragments that are connected by packets become one request. The
-/// request begins with the fragment that sends before it receives, and has its number. Fragments
-/// without such packets are unchanged. Requests are in the order of their first fragments.
+/// request begins with the fragment that sends before it receives, and has the number of this
+/// fragment. Fragments that no packet connects with another one are unchanged. Requests are in the
+/// order of their first fragments.
 ///
 /// Bytes that a fragment sent without receiving on the same connection in between, and bytes that
-/// it received without sending in between, are one message: the number of pieces is random. The
-/// synchronisation leads from its last send to its last receive. Packets without an event are
-/// skipped.
+/// it received without sending in between, are one message, because the number of pieces in which a
+/// message is transferred is random. The synchronisation leads from the last send of the message to
+/// its last receive. Packets of fragments or events that do not exist are skipped.
 pub fn stitch_fragments(
     fragments: &[JoinedRequest],
     packets: &[FragmentPacket],
 ) -> Vec<JoinedRequest> {
-    let is_there = |packet: &&FragmentPacket| {
+    let has_event = |packet: &&FragmentPacket| {
         let fragment = fragments.get(packet.fragment as usize);
         fragment.is_some_and(|of| (packet.event as usize) < of.events.len())
     };
-    let packets: Vec<FragmentPacket> = packets.iter().filter(is_there).copied().collect();
+    let packets: Vec<FragmentPacket> = packets.iter().filter(has_event).copied().collect();
     let ties = match_messages(merge_packets(packets));
     let mut group: Vec<u32> = (0..fragments.len() as u32).collect();
     for (from, to) in &ties {
@@ -51,17 +52,18 @@ pub fn stitch_fragments(
     for place in 0..fragments.len() as u32 {
         members.entry(group_root(&mut group, place)).or_default().push(place);
     }
-    let opens = find_openers(&ties, fragments.len());
+    let is_opener = find_openers(&ties, fragments.len());
     let mut whole: Vec<(u32, JoinedRequest)> = Vec::new();
-    // The request of each fragment, and the number of events before its own.
-    let mut stands = vec![(0, 0_u32); fragments.len()];
+    // For each fragment the index of its request, and the number of the request's events before its
+    // own.
+    let mut locations = vec![(0, 0_u32); fragments.len()];
     for of in members.values_mut() {
-        of.sort_by_key(|place| (!opens[*place as usize], *place));
+        of.sort_by_key(|place| (!is_opener[*place as usize], *place));
         let mut request = JoinedRequest::default();
         for place in of.iter() {
             let fragment = &fragments[*place as usize];
             let before = request.events.len() as u32;
-            stands[*place as usize] = (whole.len(), before);
+            locations[*place as usize] = (whole.len(), before);
             if before == 0 {
                 request = fragment.clone();
             } else {
@@ -71,7 +73,8 @@ pub fn stitch_fragments(
         whole.push((of[0], request));
     }
     for (from, to) in ties {
-        let ((request, before), (_, after)) = (stands[from.0 as usize], stands[to.0 as usize]);
+        let ((request, before), (_, after)) =
+            (locations[from.0 as usize], locations[to.0 as usize]);
         let sync = SyncEdge { source: from.1 + before, destination: to.1 + after };
         whole[request].1.syncs.push(sync);
     }
@@ -94,7 +97,8 @@ fn append_fragment(request: &mut JoinedRequest, fragment: &JoinedRequest, before
     request.whole &= fragment.whole;
 }
 
-/// The first fragment of a group.
+/// The first fragment of the group of the fragment `place`: its root in the union-find forest
+/// `group`.
 fn group_root(group: &mut [u32], mut place: u32) -> u32 {
     while group[place as usize] != place {
         let above = group[group[place as usize] as usize];
@@ -104,8 +108,8 @@ fn group_root(group: &mut [u32], mut place: u32) -> u32 {
     place
 }
 
-/// Merges packets of a fragment on a connection in one direction without anything in the other
-/// direction in between: the event is the last one of them.
+/// Merges consecutive packets that a fragment sent, or received, on a connection without a packet
+/// in the other direction in between. A merged packet has the event of the last packet.
 fn merge_packets(mut packets: Vec<FragmentPacket>) -> Vec<FragmentPacket> {
     packets.sort_unstable_by_key(|of| (of.fragment, of.connection, of.event, of.begin));
     let mut messages: Vec<FragmentPacket> = Vec::new();
@@ -127,10 +131,10 @@ fn merge_packets(mut packets: Vec<FragmentPacket>) -> Vec<FragmentPacket> {
     messages
 }
 
-/// A fragment and one of its events.
+/// Index of a fragment, and index of one of its events.
 type FragmentEvent = (u32, u32);
 
-/// For each message the events that sent and received it.
+/// For each message the event that sent it and the event that received it.
 fn match_messages(mut messages: Vec<FragmentPacket>) -> Vec<(FragmentEvent, FragmentEvent)> {
     messages.sort_unstable_by_key(|of| (of.connection, of.is_back, of.begin, of.end));
     let mut ties = Vec::new();

@@ -1,4 +1,5 @@
-//! Activations of the threads of a joined request, from its synchronisation points (3.5 and 4).
+//! Activations of the threads of a joined request, from its synchronisation points (Magpie,
+//! sections 3.5 and 4).
 
 use out_of_core::NameId;
 use rustc_hash::FxHashMap;
@@ -15,7 +16,7 @@ use crate::joined_request::{JoinedEvent, JoinedRequest, SyncEdge};
 ///   it handed over is the scheduler's choice.
 /// - The demands of an event were used before it. The demands of a destination belong to the
 ///   previous activation, if its thread has one in the request.
-/// - Events that only show that a thread blocks change nothing: whether it had to is random.
+/// - Events that only show that a thread blocks change nothing: whether it had to block is random.
 /// - An activation begins when all its sources were reached and, if another thread woke it, when
 ///   the previous one of its own thread ended.
 /// - Activations that nothing woke and that wake nothing have an unknown role. Long ones are
@@ -49,8 +50,9 @@ fn plan_of_joined(
     let mut syncs = syncs.into_iter().peekable();
 
     let mut plan = ActivationPlan::default();
-    let mut marks: Vec<Option<SyncPoint>> = vec![None; request.events.len()];
-    // The events that wake each activation; their marks may come later.
+    let mut points: Vec<Option<SyncPoint>> = vec![None; request.events.len()];
+    // Events that wake each activation. Their points in `points` are not known before all events
+    // are processed.
     let mut sources: Vec<Vec<u32>> = Vec::new();
     let mut at: FxHashMap<(NameId, i32, i32), usize> = FxHashMap::default();
     let mut seed = None;
@@ -83,14 +85,14 @@ fn plan_of_joined(
         let activation = &mut plan.activations[now];
         activation.charge(charged);
         if is_source[number] {
-            marks[number] = Some(SyncPoint { activation: now, work: activation.end_work() });
+            points[number] = Some(SyncPoint { activation: now, work: activation.end_work() });
         }
         if event.kind == request.seed {
             seed.get_or_insert(now);
         }
     }
     for (activation, from) in plan.activations.iter_mut().zip(sources) {
-        activation.sources = from.iter().filter_map(|source| marks[*source as usize]).collect();
+        activation.sources = from.iter().filter_map(|source| points[*source as usize]).collect();
     }
     plan.seed = seed.unwrap_or(0);
     plan

@@ -27,7 +27,7 @@ pub fn canonicalize_steps(
         plan.activations.push(activation);
     }
     let children = request.children_of_steps();
-    let mut answers: Vec<Option<SyncPoint>> = vec![None; steps.len()];
+    let mut responses: Vec<Option<SyncPoint>> = vec![None; steps.len()];
     // Children follow their parents, so that each is complete before its parent needs it.
     for (place, step) in steps.iter().enumerate().rev() {
         let role = plan.activations[place].role;
@@ -37,7 +37,7 @@ pub fn canonicalize_steps(
             let mut answered = Vec::new();
             for child in wave {
                 plan.activations[child].sources.push(point);
-                answered.extend(answers[child]);
+                answered.extend(responses[child]);
             }
             if !answered.is_empty() {
                 now = plan.activations.len();
@@ -45,7 +45,7 @@ pub fn canonicalize_steps(
             }
         }
         let is_answered = step.parent.is_some() && step.span_at_caller().1.is_some();
-        answers[place] = is_answered
+        responses[place] = is_answered
             .then(|| SyncPoint { activation: now, work: plan.activations[now].end_work() });
     }
     plan.flatten()

@@ -1,4 +1,7 @@
-//! Batch clusters: all requests together, so that their order does not matter.
+//! Batch clusters: all requests are clustered together, so that their order does not matter.
+//!
+//! The text of a request is the sequence of its elements, each as an act and a role, without
+//! demands.
 //!
 //! 1. Requests with the same text are grouped.
 //! 2. Groups are split if one of their demands separates into two groups ([`best_split`]), the
@@ -8,7 +11,7 @@
 //! 4. Groups that are near a larger one of another text, by edit distance, join it: an additional
 //!    or missing hand-over does not make another kind of request.
 //! 5. Removed requests, and groups that are too small to measure and not tight, are added one by
-//!    one to the nearest cluster, or make new ones, in an order that does not depend on the one in
+//!    one to the nearest cluster, or make new clusters. Their order does not depend on the order in
 //!    which requests arrived.
 
 use std::cmp::Reverse;
@@ -20,7 +23,7 @@ use super::split::{ValueSplit, best_split, median_and_spread};
 use super::{GrowingCluster, IncrementalClusters, RequestColumns, ScaledRequest, request_distance};
 use crate::canonical::CanonicalRequest;
 use crate::tuning::{
-    MATTERING_SHARE, MIN_CLUSTER, MIN_MEASURED, OUTLIER_SPREADS, SPLIT_SHARE, THRESHOLD,
+    CLUSTER_THRESHOLD, MATTERING_SHARE, MIN_CLUSTER, MIN_MEASURED, OUTLIER_SPREADS, SPLIT_SHARE,
 };
 
 /// Clusters of all requests, and for each request its number, its cluster's number and its distance
@@ -31,7 +34,7 @@ pub(crate) fn cluster_batch(kept: &RequestColumns) -> (IncrementalClusters, Vec<
     texts.sort_by_cached_key(|text| (Reverse(text.facts.len()), first(text)));
 
     let mut groups: Vec<TextGroup> = Vec::new();
-    let mut left: Vec<(&TextColumns, u32)> = Vec::new();
+    let mut remaining: Vec<(&TextColumns, u32)> = Vec::new();
     for text in texts {
         let mut rows: Vec<u32> = (0..text.facts.len() as u32).collect();
         rows.sort_unstable_by_key(|row| text.facts[*row as usize].number);
@@ -39,11 +42,11 @@ pub(crate) fn cluster_batch(kept: &RequestColumns) -> (IncrementalClusters, Vec<
         let fewest = rows.len() / SPLIT_SHARE;
         for group in demanded.split_groups(rows, fewest) {
             let [rows, out] = demanded.split_outliers(group);
-            left.extend(out.into_iter().map(|row| (text, row)));
+            remaining.extend(out.into_iter().map(|row| (text, row)));
             let is_measured = rows.len() >= MIN_MEASURED
                 || (rows.len() >= MIN_CLUSTER && demanded.is_tight(&rows));
             if !is_measured {
-                left.extend(rows.into_iter().map(|row| (text, row)));
+                remaining.extend(rows.into_iter().map(|row| (text, row)));
             } else {
                 groups.push(TextGroup { text, rows });
             }
@@ -55,21 +58,21 @@ pub(crate) fn cluster_batch(kept: &RequestColumns) -> (IncrementalClusters, Vec<
     let mut members = Vec::with_capacity(kept.len());
     for TextGroup { text, rows } in groups {
         let (cluster, distances) = build_cluster(text, &rows);
-        let number = clusters.insert_cluster(cluster, THRESHOLD);
+        let number = clusters.insert_cluster(cluster, CLUSTER_THRESHOLD);
         let of = rows.iter().zip(distances);
         members.extend(of.map(|(row, far)| (text.facts[*row as usize].number, number, far)));
     }
     let before = members.len();
-    for (text, row) in left {
+    for (text, row) in remaining {
         let facts = &text.facts[row as usize];
         let (number, far) =
-            clusters.add_request(&text.canonical_request(row as usize), facts, THRESHOLD);
+            clusters.add_request(&text.canonical_request(row as usize), facts, CLUSTER_THRESHOLD);
         members.push((facts.number, number, far));
     }
     let mut fresh: Vec<u64> = members[before..].iter().map(|(_, number, _)| *number).collect();
     fresh.sort_unstable();
     fresh.dedup();
-    fresh.into_iter().for_each(|number| clusters.merge_with_nearest(number, THRESHOLD));
+    fresh.into_iter().for_each(|number| clusters.merge_with_nearest(number, CLUSTER_THRESHOLD));
     (clusters, members)
 }
 
@@ -104,9 +107,10 @@ impl TextDemands {
         TextDemands { columns, sums }
     }
 
-    /// Calls `look` with each demand of a group of rows on the scale of differences. A demand that
-    /// is small relative to the whole of a request of the group makes no difference.
-    fn for_each_demand(&self, rows: &[u32], mut look: impl FnMut(&[f32])) {
+    /// Calls `visit` for each element and resource, with the demands of the given rows on the scale
+    /// of differences. Differences that are small relative to the total demand of a request of the
+    /// group vanish.
+    fn for_each_demand(&self, rows: &[u32], mut visit: impl FnMut(&[f32])) {
         let mut floors = BTreeMap::new();
         let mut values: Vec<f32> = Vec::with_capacity(rows.len());
         for (resource, sum) in &self.sums {
@@ -120,11 +124,12 @@ impl TextDemands {
             values.clear();
             let demands = rows.iter().map(|row| f64::from(column[*row as usize]));
             values.extend(demands.map(|demand| resource.scale_above(demand, floor) as f32));
-            look(&values);
+            visit(&values);
         }
     }
 
-    /// Groups of rows that no demand splits any more.
+    /// Groups of rows that no demand splits any more. A split leaves at least `fewest` rows on each
+    /// side.
     fn split_groups(&self, rows: Vec<u32>, fewest: usize) -> Vec<Vec<u32>> {
         let mut groups = Vec::new();
         let mut open = vec![rows];
@@ -154,7 +159,7 @@ impl TextDemands {
         self.for_each_demand(&rows, |values| {
             sort_values(values, &mut sorted);
             let (median, spread) = median_and_spread(&sorted);
-            let limit = THRESHOLD.max(OUTLIER_SPREADS * spread);
+            let limit = CLUSTER_THRESHOLD.max(OUTLIER_SPREADS * spread);
             for (is_in, value) in is_in.iter_mut().zip(values) {
                 *is_in &= (value - median).abs() <= limit;
             }
@@ -162,23 +167,23 @@ impl TextDemands {
         partition_rows(rows, &is_in)
     }
 
-    /// Whether no demand of a few requests differs by more than growing clusters allow for.
+    /// Whether no demand of the given rows differs by more than growing clusters allow for.
     fn is_tight(&self, rows: &[u32]) -> bool {
         let mut is_tight = true;
         self.for_each_demand(rows, |values| {
             let low = values.iter().copied().fold(f32::INFINITY, f32::min);
             let high = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            is_tight &= high - low <= THRESHOLD;
+            is_tight &= high - low <= CLUSTER_THRESHOLD;
         });
         is_tight
     }
 }
 
-/// The marked rows, and the others.
-fn partition_rows(rows: Vec<u32>, is_so: &[bool]) -> [Vec<u32>; 2] {
+/// The marked rows, and all other rows.
+fn partition_rows(rows: Vec<u32>, is_marked: &[bool]) -> [Vec<u32>; 2] {
     let mut parts = [Vec::new(), Vec::new()];
-    for (row, is_so) in rows.into_iter().zip(is_so) {
-        parts[usize::from(!is_so)].push(row);
+    for (row, is_marked) in rows.into_iter().zip(is_marked) {
+        parts[usize::from(!is_marked)].push(row);
     }
     parts
 }

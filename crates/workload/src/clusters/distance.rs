@@ -1,19 +1,21 @@
-//! Distance of two requests: a string edit distance with differences of demands as costs (5).
+//! Distance of two requests: a string edit distance with differences of demands as costs (Magpie,
+//! section 5). A request is a string with a character for each element, its act and role, and a
+//! point for each character, its demands.
 //!
 //! With demands on the scale of differences, the cost of aligning two characters of the same act is
-//! the Euclidean distance of their points, plus [`EDIT`] if their roles differ. Inserting or
-//! deleting a character costs [`EDIT`] and all its demands. Costs are squared, summed and rooted,
-//! so that small noise in each of many elements weighs less than one large difference:
+//! the Euclidean distance of their points, plus [`EDIT_COST`] if their roles differ. Inserting or
+//! deleting a character costs [`EDIT_COST`] and all its demands. Costs are squared, summed and
+//! rooted, so that small noise in each of many elements weighs less than one large difference:
 //!
 //! `d(a, b)^2 = min over alignments of the sum of cost^2`
 
 use super::scaled_request::{ScaledPoint, ScaledRequest, TextCharacter};
-use crate::tuning::{EDIT, MAX_ALIGNED};
+use crate::tuning::{EDIT_COST, MAX_ALIGNED};
 
 /// The distance of two requests; `None` if it is above `limit`.
 pub(crate) fn request_distance(a: &ScaledRequest, b: &ScaledRequest, limit: f32) -> Option<f32> {
     let limit = limit * limit;
-    let edits = a.fewest_edits(b) as f32 * EDIT * EDIT;
+    let edits = a.fewest_edits(b) as f32 * EDIT_COST * EDIT_COST;
     if edits > limit {
         return None;
     }
@@ -21,7 +23,7 @@ pub(crate) fn request_distance(a: &ScaledRequest, b: &ScaledRequest, limit: f32)
     if a.text == b.text {
         most = a.points.iter().zip(&b.points).map(|(a, b)| squared_distance(a, b)).sum();
         // Any other alignment deletes and inserts at least one character.
-        if most <= 2.0 * EDIT * EDIT {
+        if most <= 2.0 * EDIT_COST * EDIT_COST {
             return (most <= limit).then(|| most.sqrt());
         }
     }
@@ -38,13 +40,13 @@ fn substitution_cost(
     a: (&TextCharacter, &ScaledPoint),
     b: (&TextCharacter, &ScaledPoint),
 ) -> Option<f32> {
-    let role = if a.0.1 == b.0.1 { 0.0 } else { EDIT * EDIT };
+    let role = if a.0.1 == b.0.1 { 0.0 } else { EDIT_COST * EDIT_COST };
     (a.0.0 == b.0.0).then(|| role + squared_distance(a.1, b.1))
 }
 
 /// Squared cost of an insertion or deletion.
 fn edit_cost(point: &ScaledPoint) -> f32 {
-    EDIT * EDIT + squared_distance(point, &ScaledPoint::default())
+    EDIT_COST * EDIT_COST + squared_distance(point, &ScaledPoint::default())
 }
 
 /// Squared distance of two points.
@@ -57,7 +59,7 @@ fn squared_distance(a: &ScaledPoint, b: &ScaledPoint) -> f32 {
 fn banded_cost(a: &ScaledRequest, b: &ScaledRequest, limit: f32) -> Option<f32> {
     let (rows, columns) = (a.text.len(), b.text.len());
     let longest = rows.max(columns);
-    let band = if limit.is_finite() { (limit / (EDIT * EDIT)) as usize } else { longest };
+    let band = if limit.is_finite() { (limit / (EDIT_COST * EDIT_COST)) as usize } else { longest };
     let band = band.min(longest);
     if rows.abs_diff(columns) > band {
         return None;
@@ -105,8 +107,8 @@ fn common_ends(a: &ScaledRequest, b: &ScaledRequest) -> (usize, usize) {
     (begin, end)
 }
 
-/// Squared cost of the alignment of the common ends, with everything else deleted or inserted: for
-/// requests so long that trying all alignments would take too long.
+/// Squared cost of aligning the common prefix and suffix and deleting or inserting everything else:
+/// for requests so long that trying all alignments would take too long.
 fn common_ends_cost(a: &ScaledRequest, b: &ScaledRequest) -> f32 {
     align_common_ends(a, b)
         .into_iter()
@@ -118,6 +120,7 @@ fn common_ends_cost(a: &ScaledRequest, b: &ScaledRequest) -> f32 {
         .sum()
 }
 
+/// The alignment of the common prefix and suffix, with everything else deleted or inserted.
 fn align_common_ends(a: &ScaledRequest, b: &ScaledRequest) -> Vec<AlignedPair> {
     let (begin, end) = common_ends(a, b);
     let (last_a, last_b) = (a.text.len() - end, b.text.len() - end);

@@ -20,7 +20,7 @@ pub struct RequestFacts {
     pub begin: i64,
     /// When the request ended, in nanoseconds since the Unix epoch.
     pub end: i64,
-    /// Total usage on behalf of the request, as parsed.
+    /// Total usage on behalf of the request, as its source recorded it.
     pub demands: Demands,
     /// Times in which the request's threads were blocked.
     pub waits: WaitTimes,
@@ -47,8 +47,11 @@ pub(crate) struct FactSums {
     pub(crate) count: u64,
     pub(crate) demands: Demands,
     pub(crate) waits: WaitTimes,
+    /// Sum of the durations, in nanoseconds.
     pub(crate) duration: i64,
+    /// Shortest and longest duration, in nanoseconds.
     pub(crate) durations: Option<(i64, i64)>,
+    /// First begin and last end, in nanoseconds since the Unix epoch.
     pub(crate) times: Option<(i64, i64)>,
     /// Number of requests with each name; at most [`MAX_NAMES`] names.
     pub(crate) names: BTreeMap<NameId, u64>,
@@ -112,7 +115,7 @@ impl FactSums {
     }
 }
 
-/// The range that encloses both.
+/// The range that encloses two ranges.
 fn enclosing_range(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
     let both = a.zip(b).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
     both.or(a).or(b)

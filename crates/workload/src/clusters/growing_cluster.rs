@@ -17,16 +17,17 @@ pub(crate) struct GrowingCluster {
     pub(crate) facts: RequestFacts,
     /// Text of the representative, with the mean demands of all members with that text.
     pub(crate) center: ScaledRequest,
-    /// Sums of demands by element over members with the representative's text.
+    /// Sums of demands by element over members with the representative's text: its acts and roles.
     sums: Vec<[f64; 6]>,
     /// Number of the members with the representative's text.
     alike: u64,
+    /// Facts of all members, accumulated.
     pub(crate) gathered: FactSums,
     /// Sum of the distances of members from the centre.
     pub(crate) distances: f64,
     /// Longest distance of a member from the cluster's centre.
     pub(crate) farthest: f32,
-    /// Whether a batch separated it from neighbouring clusters.
+    /// Whether batch clustering separated the cluster from neighbouring clusters.
     pub(crate) is_distinct: bool,
 }
 
@@ -49,7 +50,8 @@ impl GrowingCluster {
         }
     }
 
-    /// Adds a member with its distance from the centre.
+    /// Adds the request `of`, which is `scaled` on the scale of differences, as a member with the
+    /// distance `far` from the centre.
     pub(crate) fn add_member(
         &mut self,
         scaled: &ScaledRequest,
@@ -78,8 +80,8 @@ impl GrowingCluster {
         }
     }
 
-    /// Takes over the members of a cluster with the distance `far` of its centre. Their distances
-    /// are not recomputed, as members are not kept.
+    /// Takes over the members of a cluster whose centre has the distance `far` from this one's. The
+    /// distances of members are not recomputed, as members are not kept.
     pub(crate) fn absorb_cluster(&mut self, other: GrowingCluster, far: f32) {
         self.gathered.append(other.gathered);
         self.distances += other.distances;
@@ -102,8 +104,8 @@ impl GrowingCluster {
     }
 
     /// Difference of the demands of a request from the cluster's mean: the sum of the relative
-    /// differences. The representative is the member with the smallest one, as the model's error
-    /// consists of these differences.
+    /// differences of all resources. The representative is the member with the smallest difference,
+    /// as the model's error consists of these differences.
     pub(crate) fn unlikeness_to_mean(&self, demands: &Demands) -> f64 {
         unlikeness_to_means(demands, &self.gathered)
     }

@@ -1,4 +1,5 @@
-//! Incremental clusters: each request joins the nearest cluster or begins a new one (section 5).
+//! Incremental clusters: each request joins the nearest cluster or begins a new one (Magpie,
+//! section 5).
 
 use rustc_hash::FxHashMap;
 
@@ -6,7 +7,7 @@ use super::fact_sums::{FactSums, RequestFacts};
 use super::scaled_request::TextCharacter;
 use super::{GrowingCluster, ScaledRequest, request_distance};
 use crate::canonical::CanonicalRequest;
-use crate::tuning::{EDIT, MAX_CLUSTERS};
+use crate::tuning::{EDIT_COST, MAX_CLUSTERS};
 
 /// Clusters to which requests are added one by one. Memory does not grow with the number of
 /// requests.
@@ -15,11 +16,12 @@ pub(crate) struct IncrementalClusters {
     clusters: Vec<GrowingCluster>,
     /// Number of each cluster. Numbers are not reused.
     numbers: Vec<u64>,
-    next: u64,
-    /// Clusters by the text of their representatives.
+    next_number: u64,
+    /// Indices of clusters by the text of their representatives: the acts and roles of its
+    /// elements.
     by_text: FxHashMap<Vec<TextCharacter>, Vec<u32>>,
     /// Requests of evicted clusters.
-    given_up: FactSums,
+    evicted: FactSums,
     /// Numbers of merged clusters, with the numbers of the clusters that took them over.
     taken_over: FxHashMap<u64, u64>,
 }
@@ -34,8 +36,8 @@ impl IncrementalClusters {
             self.clusters[place].absorb_cluster(cluster, far);
             return self.numbers[place];
         }
-        let number = self.next;
-        self.next += 1;
+        let number = self.next_number;
+        self.next_number += 1;
         let of = self.by_text.entry(cluster.center.text.clone()).or_default();
         of.push(self.clusters.len() as u32);
         self.numbers.push(number);
@@ -43,9 +45,9 @@ impl IncrementalClusters {
         number
     }
 
-    /// Adds a request to the nearest cluster, or to a new one if it is farther away than
-    /// `threshold` and the noise of the cluster allow for. Returns the number of its cluster, and
-    /// its distance from the centre.
+    /// Adds a request to the nearest cluster, or to a new one if the request is farther away than
+    /// `threshold` and the noise of the nearest cluster allow for. Returns the number of the
+    /// request's cluster, and its distance from the centre.
     pub(crate) fn add_request(
         &mut self,
         of: &CanonicalRequest,
@@ -57,7 +59,7 @@ impl IncrementalClusters {
             let cluster = &self.clusters[*place];
             // Structure and demands may each differ by the threshold. The noise of the cluster is
             // no difference: squared independent distances add up.
-            let edits = scaled.fewest_edits(&cluster.center) as f32 * EDIT * EDIT;
+            let edits = scaled.fewest_edits(&cluster.center) as f32 * EDIT_COST * EDIT_COST;
             let noise = (cluster.mean_distance() as f32).min(threshold);
             let limit = threshold * threshold;
             edits <= limit && far * far <= limit + edits + noise * noise
@@ -67,15 +69,16 @@ impl IncrementalClusters {
         (self.numbers[place], far)
     }
 
-    /// Merges the cluster with the number `number` with the nearest other cluster, if their centres
-    /// are within `threshold`. A cluster that began with an untypical request approaches another
-    /// one as more requests form its mean. Clusters that a batch separated stay apart.
+    /// Merges the cluster with the number `number` with the nearest other cluster, if the distance
+    /// of their centres is at most `threshold`. A cluster that began with an untypical request
+    /// approaches another one as more requests form its mean. Clusters that a batch separated stay
+    /// apart.
     pub(crate) fn merge_with_nearest(&mut self, number: u64, threshold: f32) {
         let Some(place) = self.numbers.iter().position(|of| *of == number) else { return };
         let of = &self.clusters[place];
-        let is_meant =
+        let is_eligible =
             |to: &GrowingCluster| !(std::ptr::eq(of, to) || of.is_distinct && to.is_distinct);
-        let nearest = self.find_nearest_where(&of.center, threshold, is_meant);
+        let nearest = self.find_nearest_where(&of.center, threshold, is_eligible);
         let Some((other, far)) = nearest else { return };
         let rank = |at: usize| (self.clusters[at].gathered.count, std::cmp::Reverse(at));
         let (keeps, goes) = if rank(place) > rank(other) { (place, other) } else { (other, place) };
@@ -89,15 +92,15 @@ impl IncrementalClusters {
         self.sort_by_text();
     }
 
-    /// Whether the cluster with this number should be merged now: each time that its size has
-    /// doubled.
+    /// Whether the size of the cluster with this number has just doubled, which is when it is
+    /// merged with the nearest one if possible.
     pub(crate) fn has_doubled(&self, number: u64) -> bool {
         let place = self.numbers.iter().position(|of| *of == number);
         let count = place.map_or(0, |place| self.clusters[place].gathered.count);
         count > 1 && count.is_power_of_two()
     }
 
-    /// The current number of the cluster that had this number.
+    /// The number of the cluster that contains the members of the cluster `number` after merges.
     pub(crate) fn resolve_number(&self, mut number: u64) -> u64 {
         while let Some(by) = self.taken_over.get(&number) {
             number = *by;
@@ -105,8 +108,8 @@ impl IncrementalClusters {
         number
     }
 
-    /// The index of the nearest cluster within the limit, and its distance. Of equally near ones it
-    /// is the first.
+    /// The index of the nearest cluster within the limit, and its distance. Of equally near
+    /// clusters it is the first.
     fn find_nearest(&self, scaled: &ScaledRequest, limit: f32) -> Option<(usize, f32)> {
         // Clusters of the same text are the likeliest, and the best of them bounds the search of
         // the others.
@@ -123,16 +126,17 @@ impl IncrementalClusters {
         nearest.found
     }
 
-    /// The nearest cluster among the given ones, with its distance.
+    /// The index of the nearest cluster within the limit for which `is_eligible` holds, and its
+    /// distance.
     fn find_nearest_where(
         &self,
         scaled: &ScaledRequest,
         limit: f32,
-        is_meant: impl Fn(&GrowingCluster) -> bool,
+        is_eligible: impl Fn(&GrowingCluster) -> bool,
     ) -> Option<(usize, f32)> {
         let mut nearest = NearestCluster { limit, found: None };
         for (place, cluster) in self.clusters.iter().enumerate() {
-            if is_meant(cluster) {
+            if is_eligible(cluster) {
                 nearest.consider_cluster(scaled, &self.clusters, place);
             }
         }
@@ -151,7 +155,7 @@ impl IncrementalClusters {
 
     /// Requests of evicted clusters.
     pub(crate) fn evicted_facts(&self) -> &FactSums {
-        &self.given_up
+        &self.evicted
     }
 
     fn begin_cluster(
@@ -161,12 +165,12 @@ impl IncrementalClusters {
         scaled: &ScaledRequest,
     ) -> usize {
         let fresh = GrowingCluster::with_representative(of.clone(), *facts);
-        self.next += 1;
+        self.next_number += 1;
         if self.clusters.len() < MAX_CLUSTERS {
             let number = self.clusters.len();
             self.by_text.entry(scaled.text.clone()).or_default().push(number as u32);
             self.clusters.push(fresh);
-            self.numbers.push(self.next - 1);
+            self.numbers.push(self.next_number - 1);
             return number;
         }
         // The smallest cluster is evicted, among equally small ones the least recent.
@@ -175,8 +179,8 @@ impl IncrementalClusters {
         let oldest = (0..self.clusters.len()).min_by_key(|at| age(&self.clusters[*at]));
         let number = oldest.unwrap_or_default();
         let gone = std::mem::replace(&mut self.clusters[number], fresh);
-        self.given_up.append(gone.gathered);
-        self.numbers[number] = self.next - 1;
+        self.evicted.append(gone.gathered);
+        self.numbers[number] = self.next_number - 1;
         self.sort_by_text();
         number
     }
@@ -190,7 +194,7 @@ impl IncrementalClusters {
     }
 }
 
-/// The nearest cluster so far.
+/// The nearest cluster so far: its index and distance, within a limit.
 struct NearestCluster {
     limit: f32,
     found: Option<(usize, f32)>,

@@ -1,4 +1,5 @@
-//! Kept requests: canonical requests by their texts, as columns.
+//! Canonical requests in memory for batch clustering: as columns, by their texts. A text is the
+//! sequence of the acts and roles of a request's elements.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use crate::demands::Demands;
 pub(crate) struct RequestColumns {
     texts: Vec<TextColumns>,
     by_text: FxHashMap<Vec<TextCharacter>, u32>,
+    /// Number of requests.
     requests: usize,
 }
 
@@ -25,7 +27,7 @@ pub(crate) struct TextColumns {
     pub(crate) text: Vec<TextCharacter>,
     /// Demands in nanoseconds, calls or bytes, by element and resource.
     pub(crate) columns: BTreeMap<(u32, DemandedResource), Vec<f32>>,
-    /// Begin of each resuming element, in nanoseconds.
+    /// Begin of each [`ElementAct::Resume`] element, in nanoseconds from the begin of its request.
     begins: BTreeMap<u32, Vec<f32>>,
     pub(crate) facts: Vec<RequestFacts>,
 }
@@ -78,7 +80,7 @@ impl TextColumns {
         self.facts.push(*facts);
     }
 
-    /// The request in that row. Times and demands have a precision of 24 bits.
+    /// The request in the row `row`. Times and demands have a precision of 24 bits.
     pub(crate) fn canonical_request(&self, row: usize) -> CanonicalRequest {
         let element = |(act, role): &TextCharacter| CanonicalElement {
             act: *act,
@@ -113,6 +115,7 @@ pub(crate) fn value_at(column: &[f32], row: usize) -> f32 {
     column.get(row).copied().unwrap_or_default()
 }
 
+/// Appends `value` for the row `row`. Rows since the last value are 0.
 fn set_value(column: &mut Vec<f32>, row: usize, value: i64) {
     column.resize(row, 0.0);
     column.push(value as f32);

@@ -52,7 +52,8 @@ impl DemandedResource {
         self.scale_above(demand, 0.0)
     }
 
-    /// Position of a demand on the scale of differences, with a floor of at least `least`.
+    /// Position of a demand on the scale of differences, with a floor of at least `least`, in the
+    /// unit of the demand.
     pub(crate) fn scale_above(self, demand: f64, least: f64) -> f64 {
         let (floor, spread) = match self {
             DemandedResource::Processor => (PROCESSOR_FLOOR_NS, PROCESSOR_SPREAD),

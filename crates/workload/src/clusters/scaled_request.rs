@@ -20,10 +20,12 @@ pub(crate) type TextCharacter = (ElementAct, NameId);
 pub(crate) struct ScaledRequest {
     pub(crate) text: Vec<TextCharacter>,
     pub(crate) points: Vec<ScaledPoint>,
-    /// Number of characters by a hash of each: a lower bound of the difference of two texts.
+    /// Number of characters with each value of a small hash. The counts of two texts give a lower
+    /// bound of their edit distance.
     counts: [u16; BUCKETS],
 }
 
+/// Number of values of the hash by which characters are counted.
 const BUCKETS: usize = 16;
 
 impl ScaledRequest {
@@ -46,8 +48,8 @@ impl ScaledRequest {
         ScaledRequest { text, points, counts }
     }
 
-    /// Minimum number of characters that must be inserted, deleted or given another role to turn
-    /// one text into the other.
+    /// Lower bound of the number of characters that must be inserted, deleted or given another role
+    /// to turn one text into the other.
     pub(crate) fn fewest_edits(&self, other: &ScaledRequest) -> usize {
         let (mut more, mut less) = (0_usize, 0_usize);
         for (a, b) in self.counts.iter().zip(&other.counts) {

@@ -9,7 +9,7 @@ use crate::tuning::{
 pub(crate) struct ValueSplit {
     /// The first value of the upper group.
     pub(crate) at: f32,
-    /// Distance of the medians of both groups, in units of their spreads.
+    /// Distance of the medians of the two groups, in units of their spreads.
     pub(crate) apart: f32,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn best_split(sorted: &[f32], fewest: usize) -> Option<ValueSplit> {
     splits.max_by(|a, b| a.apart.total_cmp(&b.apart).then(b.at.total_cmp(&a.at)))
 }
 
-/// Distance of the medians of both sides, in units of their spreads.
+/// Distance of the medians of the values before and from the index `at`, in units of their spreads.
 fn median_separation(sorted: &[f32], at: usize) -> f32 {
     let (lower, upper) = sorted.split_at(at);
     let ((low, low_spread), (high, high_spread)) =
@@ -48,7 +48,7 @@ pub(crate) fn median_and_spread(sorted: &[f32]) -> (f32, f32) {
     (at(2), at(3) - at(1))
 }
 
-/// Places after wide gaps.
+/// Indices of the values after wide gaps.
 fn wide_gaps(sorted: &[f32], fewest: usize) -> impl Iterator<Item = usize> {
     let neighbours = SPLIT_NEIGHBOURS.min(fewest.max(2));
     (fewest..=sorted.len() - fewest).filter(move |at| {
@@ -60,25 +60,27 @@ fn wide_gaps(sorted: &[f32], fewest: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Places in the middle of valleys, with intervals of several widths.
+/// Indices of the values at which valleys split, with intervals of several widths.
 fn density_valleys(sorted: &[f32]) -> impl Iterator<Item = usize> {
     VALLEY_WIDTHS.into_iter().filter_map(|width| clearest_valley(sorted, width))
 }
 
-/// The place of the clearest valley with intervals of that width.
+/// Index of the first value after the clearest valley, with intervals of the width `width`; `None`
+/// if there is no valley.
 fn clearest_valley(sorted: &[f32], width: f32) -> Option<usize> {
     let first = *sorted.first()?;
-    // The first value of each interval.
+    // Index of the first value of each interval.
     let mut begins = vec![0_usize];
     for (place, value) in sorted.iter().enumerate() {
-        let stretch = ((value - first) / width) as usize;
-        while begins.len() <= stretch {
+        let interval = ((value - first) / width) as usize;
+        while begins.len() <= interval {
             begins.push(place);
         }
     }
     begins.push(sorted.len());
     let counts: Vec<usize> = begins.windows(2).map(|of| of[1] - of[0]).collect();
-    // The highest interval above each, and then below it while the valley moves up.
+    // Count and number of the fullest interval above each interval; `below` is the fullest one
+    // below the current interval.
     let mut above = vec![(0, 0); counts.len() + 1];
     for at in (0..counts.len()).rev() {
         above[at] = above[at + 1].max((counts[at], at));

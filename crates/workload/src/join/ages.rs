@@ -2,7 +2,7 @@
 
 use crate::join::arena::{Arena, NONE};
 
-/// Group of sets that are compared by age.
+/// Kind of an event set, within which sets are compared by age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SetAge {
     /// Sets without a seed.
@@ -18,7 +18,9 @@ pub(crate) enum SetAge {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AgeLink {
     age: SetAge,
+    /// The next older item of the list, or [`NONE`].
     older: u32,
+    /// The next newer item of the list, or [`NONE`].
     newer: u32,
     /// Time of the item's last use, in nanoseconds since the Unix epoch.
     used: i64,
@@ -39,6 +41,7 @@ pub(crate) trait AgeNode: Copy + Default {
 /// The oldest and the newest item of each age.
 #[derive(Debug)]
 pub(crate) struct AgeLists {
+    /// Oldest and newest item, by age; [`NONE`] if the list is empty.
     ends: [(u32, u32); 3],
 }
 

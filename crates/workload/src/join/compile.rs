@@ -12,7 +12,7 @@ use crate::join::program::{
 use crate::join::seed_counts::SeedRequirements;
 use crate::schema::{self, ANY, EventSchema, INTERRUPTED, SIBLING, SchemaError, parse_number};
 use crate::synchronization::SyncStatement;
-use crate::tuning::SLOTS;
+use crate::tuning::MAX_SLOTS;
 
 /// Compiles `schema` and interns its names in `names`.
 ///
@@ -219,7 +219,8 @@ impl<'schema> SchemaCompiler<'schema> {
         })
     }
 
-    /// Slot of an attribute of a kind.
+    /// Slot of an attribute of the kind at the index `at`; it is added if it is new. `is_name` says
+    /// whether the text of the attribute names requests.
     fn attribute_slot(
         &mut self,
         at: usize,
@@ -235,10 +236,10 @@ impl<'schema> SchemaCompiler<'schema> {
         if let Some(place) = kind.slots.iter().position(|known| *known == slot) {
             return Ok(place as u8);
         }
-        if kind.slots.len() == SLOTS {
+        if kind.slots.len() == MAX_SLOTS {
             let name = self.names.name_of(kind.name);
             return Err(self.schema_error(format!(
-                "more than {SLOTS} attributes of {name} are used; use fewer"
+                "more than {MAX_SLOTS} attributes of {name} are used; use fewer"
             )));
         }
         kind.slots.push(slot);
@@ -260,7 +261,8 @@ impl<'schema> SchemaCompiler<'schema> {
         }
     }
 
-    /// Resolves the slots of kept and synthetic events, and marks the kinds that block.
+    /// Resolves the slots from which synthetic events, and events after a kept one (AFTER), take
+    /// their values, and marks the kinds that block (WAIT).
     fn link_slots(&mut self, schema: &'schema EventSchema) -> Result<(), SchemaError> {
         for at in 0..self.kinds.len() {
             let begins = self.kinds.get(at).map_or(0, |kind| kind.begins.len());
@@ -294,6 +296,7 @@ impl<'schema> SchemaCompiler<'schema> {
         Ok(())
     }
 
+    /// The slots of the kind `at` for the attributes `slots`, which are added if they are new.
     fn slots_of(
         &mut self,
         at: usize,

@@ -10,7 +10,8 @@ use crate::join::set_store::{EventNode, EventSet, SetStore, SyncTouch};
 use crate::joined_request::{JoinedEvent, JoinedRequest};
 use crate::synchronization::{TouchedAt, find_syncs};
 
-/// The request of a set with a seed, which is removed.
+/// The request of a set with a seed; the set is removed. `whole` says whether the set was closed by
+/// its events, and not by a limit.
 pub(crate) fn emit_request(
     set: u32,
     whole: bool,
@@ -49,7 +50,8 @@ pub(crate) fn emit_request(
 }
 
 fn joined_event(node: &EventNode, store: &SetStore) -> JoinedEvent {
-    let more = if node.more == NONE { Default::default() } else { store.more.get(node.more) };
+    let extras =
+        if node.extras == NONE { Default::default() } else { store.extras.get(node.extras) };
     JoinedEvent {
         time: node.event.time,
         kind: node.event.kind,
@@ -57,8 +59,8 @@ fn joined_event(node: &EventNode, store: &SetStore) -> JoinedEvent {
         processor: node.event.processor,
         process: node.event.process,
         thread: node.event.thread,
-        demands: Demands { processor_ns: node.processor_ns, ..more.demands },
-        waits: more.waits,
+        demands: Demands { processor_ns: node.processor_ns, ..extras.demands },
+        waits: extras.waits,
         is_wait: node.is_wait,
     }
 }

@@ -16,9 +16,9 @@ use crate::schema::ValueComparison;
 pub(crate) struct EventContext {
     /// The event with its values. Its thread is the one that the schema determines.
     pub item: ExtractedEvent,
-    /// Number of the thread; [`NONE`] if it is not known.
+    /// Number of that thread in [`ThreadAccounts`]; [`NONE`] if it is not known.
     pub thread: u32,
-    /// Id of the thread that posts the event.
+    /// Id of the thread that posts the event, which may do so for another thread.
     pub poster: i32,
     /// Process of the poster, 0 if it is not known.
     pub poster_process: i32,
@@ -27,10 +27,10 @@ pub(crate) struct EventContext {
 }
 
 /// Bit that distinguishes marks from join attributes in keys.
-const MARK: u64 = 1 << 32;
+const MARK_BIT: u64 = 1 << 32;
 
 impl EventContext {
-    /// A value of the event.
+    /// A value of the event; `None` if the event does not have it.
     pub(crate) fn value_from(&self, source: ValueSource) -> Option<u64> {
         let event = &self.item.event;
         let known = |number: i32| (number != 0).then(|| u64::from(number.cast_unsigned()));
@@ -54,6 +54,7 @@ impl EventContext {
     }
 
     /// A join attribute's value as the store identifies it; `None` if the event lacks a part of it.
+    /// `thread` is the number of the join attribute `thread`.
     pub(crate) fn value_handle(
         &self,
         values: &CompiledValues,
@@ -78,7 +79,7 @@ impl EventContext {
 
     /// A mark's value as a key; `None` if the event lacks a part of it.
     pub(crate) fn mark_key(&self, values: &CompiledValues) -> Option<u64> {
-        self.values_key(u64::from(values.of) | MARK, values)
+        self.values_key(u64::from(values.of) | MARK_BIT, values)
     }
 
     fn values_key(&self, of: u64, values: &CompiledValues) -> Option<u64> {

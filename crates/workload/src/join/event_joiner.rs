@@ -7,12 +7,13 @@ use crate::join::program::JoinProgram;
 use crate::join::set_store::{SetStore, ValueHandle};
 use crate::schema::BindMode;
 
-/// Binder of events: finds the bound values and the set of an event, in buffers that are reused.
+/// Joins events: finds the set of an event by its bound values, in buffers that are reused. An
+/// interval is the time in which a value belongs to one set; the store calls it a live sector.
 #[derive(Debug, Default)]
 pub(crate) struct EventJoiner {
     /// Bound values, the strongest first.
     pub bounds: Vec<BoundValue>,
-    /// Values with intervals that continue in the request that the event begins.
+    /// Values whose intervals continue in the request that the event begins (AFFECT START).
     carried: Vec<ValueHandle>,
 }
 
@@ -23,12 +24,12 @@ pub(crate) struct BoundValue {
     pub handle: ValueHandle,
     /// Effect of the event on the value's interval.
     pub mode: BindMode,
-    /// Live sector of the value, or [`NONE`]; [`LEFT`] if the sector stays as it is.
+    /// Live sector of the value, [`NONE`] if there is none, or [`FOREIGN_SECTOR`].
     pub sector: u32,
 }
 
-/// Stands for a sector that belongs to another request, and is left unchanged.
-const LEFT: u32 = NONE - 1;
+/// Stands for a sector that belongs to another request, so that the event leaves it unchanged.
+const FOREIGN_SECTOR: u32 = NONE - 1;
 
 /// Tables of the join.
 pub(crate) struct JoinTables<'state> {
@@ -55,18 +56,20 @@ impl JoinTables<'_> {
         self.store.sets.get(set).seeds > 0
     }
 
-    /// Closes a sector; a set without remaining sectors is closed, unless the set is `but`.
-    fn close_sector(&mut self, sector: u32, but: Option<u32>) {
+    /// Closes a sector, and its set if the set has no sector left and is not `except`.
+    fn close_sector(&mut self, sector: u32, except: Option<u32>) {
         let leave = self.program.leave;
         let (set, is_closed) = self.store.close_sector(sector, self.threads, self.now, leave);
-        if is_closed && but != Some(set) {
+        if is_closed && except != Some(set) {
             self.closed.push(set);
         }
     }
 }
 
 impl EventJoiner {
-    /// The set of an event; `None` if no live interval matches it.
+    /// The set of an event; `None` if no live interval matches the event and it opens none.
+    /// `affects` are the AFFECT lines of the event: the join attribute, and whether intervals
+    /// start.
     pub(crate) fn join_event(
         &mut self,
         tables: &mut JoinTables<'_>,
@@ -97,8 +100,8 @@ impl EventJoiner {
         Some(self.claim_intervals(set, tables))
     }
 
-    /// Closes the intervals of values that begin new ones, also for bindings of other modes with
-    /// the same value. Returns whether there are such values.
+    /// Closes the intervals of values that the event binds with START, also for bindings of other
+    /// modes with the same value. Returns whether there are such values.
     fn end_started_intervals(&mut self, tables: &mut JoinTables<'_>) -> bool {
         let mut begins = false;
         for place in 0..self.bounds.len() {
@@ -141,7 +144,8 @@ impl EventJoiner {
         }
     }
 
-    /// Moves the intervals that the event claims into its set.
+    /// Moves the intervals that the event claims (CLAIM) into its set, unless they belong to
+    /// another request. Returns the number of the set after merges.
     fn claim_intervals(&mut self, mut set: u32, tables: &mut JoinTables<'_>) -> u32 {
         for bound in self.bounds.iter_mut().filter(|bound| bound.mode == BindMode::Claim) {
             if bound.sector == NONE {
@@ -151,7 +155,7 @@ impl EventJoiner {
             if other == set || !tables.has_seed(other) {
                 set = tables.store.merge_sets(set, other);
             } else {
-                bound.sector = LEFT;
+                bound.sector = FOREIGN_SECTOR;
             }
         }
         set
@@ -169,7 +173,7 @@ impl EventJoiner {
         let by_sync = |attribute: u16| {
             tables.program.synchronizes.get(usize::from(attribute)).copied().unwrap_or(false)
         };
-        for bound in self.bounds.iter().filter(|bound| bound.sector != LEFT) {
+        for bound in self.bounds.iter().filter(|bound| bound.sector != FOREIGN_SECTOR) {
             let BoundValue { handle, mode, sector } = *bound;
             let opens = matches!(mode, BindMode::Start | BindMode::Basic | BindMode::Claim);
             if sector == NONE && opens && tables.find_sector(handle).is_none() {
@@ -205,8 +209,9 @@ impl EventJoiner {
     }
 }
 
-/// The event's set after merging it with the set of a live sector. If both have a seed and the
-/// schema keeps such sets apart, the sector is moved out of its set, or left unchanged.
+/// The event's set after merging it with the set of the live sector of `bound`. If both have a seed
+/// and the schema keeps such sets apart, the sets are not merged: the sector is closed, or left
+/// unchanged if the event only joins it (LIVE).
 fn merge_bound_set(
     bound: &mut BoundValue,
     set: Option<u32>,
@@ -224,10 +229,10 @@ fn merge_bound_set(
     }
     tables.counts.conflicts += 1;
     match bound.mode {
-        BindMode::Live => bound.sector = LEFT,
+        BindMode::Live => bound.sector = FOREIGN_SECTOR,
         _ => {
             tables.close_sector(bound.sector, None);
-            bound.sector = if bound.mode == BindMode::Stop { LEFT } else { NONE };
+            bound.sector = if bound.mode == BindMode::Stop { FOREIGN_SECTOR } else { NONE };
         }
     }
     set

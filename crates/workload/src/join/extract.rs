@@ -6,23 +6,23 @@ use out_of_core::{NameId, NameInterner};
 use crate::join::extracted_event::ExtractedEvent;
 use crate::join::key;
 use crate::join::program::CompiledKind;
-use crate::tuning::REQUEST_NAMES;
+use crate::tuning::MAX_REQUEST_NAMES;
 
-/// Extracts the attributes that the schema uses from the event at `place`, which has the kind
-/// `kind`.
+/// Extracts the attributes that the schema uses from the event at `place`. The event is of the kind
+/// `kind`, whose number in the program is `number`.
 pub(crate) fn extract_event(
-    piece: &EventBatch,
+    batch: &EventBatch,
     place: usize,
     number: u16,
     kind: &CompiledKind,
     names: &mut NameInterner,
 ) -> ExtractedEvent {
-    let event = piece.event_at(place);
+    let event = batch.event_at(place);
     let mut item = ExtractedEvent { event, kind: number, ..ExtractedEvent::default() };
     if kind.slots.is_empty() {
         return item;
     }
-    for (name, value) in piece.attributes_of_event(place) {
+    for (name, value) in batch.attributes_of_event(place) {
         for (number, slot) in (0..).zip(&kind.slots) {
             if slot.name == name {
                 let value = match slot.is_name {
@@ -36,8 +36,8 @@ pub(crate) fn extract_event(
     item
 }
 
-/// The name of a request for a value: a text up to its first `?`, as the query of an address
-/// differs from request to request.
+/// The name of a request from the attribute that names it: a text up to its first `?`, as the query
+/// of a URL differs from request to request. [`NameInterner::UNKNOWN`] if there are too many names.
 fn name_of_value(value: AttributeValue<'_>, names: &mut NameInterner) -> NameId {
     let number;
     let text = match value {
@@ -50,7 +50,7 @@ fn name_of_value(value: AttributeValue<'_>, names: &mut NameInterner) -> NameId 
     };
     match names.find_id(text) {
         Some(known) => known,
-        None if names.len() < REQUEST_NAMES => names.intern(text),
+        None if names.len() < MAX_REQUEST_NAMES => names.intern(text),
         None => NameInterner::UNKNOWN,
     }
 }

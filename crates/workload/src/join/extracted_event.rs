@@ -2,7 +2,7 @@
 
 use events::Event;
 
-use crate::tuning::SLOTS;
+use crate::tuning::MAX_SLOTS;
 
 /// An event with the attributes that the schema uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -11,14 +11,14 @@ pub(crate) struct ExtractedEvent {
     pub event: Event,
     /// Kind of the event in the program.
     pub kind: u16,
-    /// Bits of the values that are present.
+    /// Bit mask of the slots whose values are present.
     pub present: u8,
     /// The values, by slots of the kind.
-    pub values: [u64; SLOTS],
+    pub values: [u64; MAX_SLOTS],
 }
 
 impl ExtractedEvent {
-    /// The value in a slot.
+    /// The value in a slot; `None` if the event does not have the attribute.
     pub(crate) fn slot_value(&self, slot: u8) -> Option<u64> {
         let there = self.present & 1u8.checked_shl(u32::from(slot))? != 0;
         self.values.get(usize::from(slot)).copied().filter(|_| there)

@@ -16,7 +16,7 @@ use crate::join::marked_values::MarkedValues;
 use crate::join::program::{CompiledRule, JoinProgram, RuleGroup};
 use crate::join::set_store::{EventOrigin, SetStore};
 use crate::schema::{ProcessorUse, ResourceKind};
-use crate::tuning::UNSEEDED_EVENTS;
+use crate::tuning::MAX_UNSEEDED_EVENTS;
 
 /// State of the join.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ impl JoinState {
         }
         let number = self.threads.intern_thread(event.host, event.thread, event.time);
         let Some(thread) = self.threads.get_mut(number) else { return NONE };
-        thread.active = event.time;
+        thread.last_event = event.time;
         match event.process {
             0 => event.process = thread.process,
             process => thread.process = process,
@@ -118,12 +118,13 @@ impl JoinState {
             && before.processor == event.processor
             && matches!(before.state, ThreadRunState::Running | ThreadRunState::Interrupted)
         {
-            // The event of the thread's leaving was lost, so the time since its last event is not
-            // attributed.
+            // The event with which that thread left the processor was lost, so the time since its
+            // last event is not attributed.
             (before.state, before.since) = (ThreadRunState::Unknown, event.time);
         }
     }
 
+    /// Joins the event that the parts of a group make, if the conditions of any part hold.
     fn process_group(
         &mut self,
         program: &JoinProgram,
@@ -154,6 +155,8 @@ impl JoinState {
         }
     }
 
+    /// Joins an event by the matching parts `parts` of the schema: finds its set, charges the usage
+    /// of its thread, and applies its effects.
     fn join_rules<'program, P: Iterator<Item = &'program CompiledRule>>(
         &mut self,
         program: &JoinProgram,
@@ -207,7 +210,7 @@ impl JoinState {
                 if let Some(name) = name.filter(|name| *name != 0) {
                     of.name = of.name.min((order, NameId::from_index(name as usize)));
                 }
-                if of.seeds == 0 && of.events > UNSEEDED_EVENTS {
+                if of.seeds == 0 && of.events > MAX_UNSEEDED_EVENTS {
                     counts.forgotten += u64::from(of.events);
                     store.clear_events(set);
                 }
@@ -270,7 +273,8 @@ impl JoinState {
             match used {
                 Some(ProcessorUse::In) => thread.change_state(ThreadRunState::Running, now),
                 Some(ProcessorUse::Out(why)) => {
-                    thread.change_state(ThreadRunState::Off(why.unwrap_or(thread.inside)), now);
+                    let why = why.unwrap_or(thread.wait_reason);
+                    thread.change_state(ThreadRunState::Off(why), now);
                 }
                 Some(ProcessorUse::Ready) if matches!(thread.state, ThreadRunState::Off(_)) => {
                     thread.change_state(
@@ -281,7 +285,7 @@ impl JoinState {
                 _ => {}
             }
             if let Some(inside) = parts().find_map(|part| part.inside) {
-                thread.inside = inside;
+                thread.wait_reason = inside;
             }
         }
         if used == Some(ProcessorUse::In) && event.processor >= 0 {
@@ -295,10 +299,10 @@ impl JoinState {
     }
 }
 
-/// Maximum number of parts that match one event.
+/// Maximum number of parts of a schema that match one event.
 const MAX_RULES: usize = 12;
 
-/// Takes the usage of a thread since its last event, if the thread works for the set.
+/// Takes the usage of a thread since its last event; none if the thread does not work for the set.
 fn pending_in(
     set: u32,
     thread: u32,

@@ -1,10 +1,10 @@
-//! Marks: flags that are remembered for values.
+//! Marks: flags that events set on and remove from values (MARK, UNMARK in a schema).
 
 use rustc_hash::FxHashSet;
 
-use crate::tuning::MARKS;
+use crate::tuning::MAX_MARKS;
 
-/// Marked values, as keys.
+/// Values that have a mark. A key combines the mark and the value.
 #[derive(Debug, Default)]
 pub(crate) struct MarkedValues {
     keys: FxHashSet<u64>,
@@ -24,7 +24,7 @@ impl MarkedValues {
         if let Some(was_put) = self.put.get_mut(mark) {
             *was_put = true;
         }
-        if self.keys.len() >= MARKS {
+        if self.keys.len() >= MAX_MARKS {
             self.keys.clear();
             self.forgotten += 1;
         }

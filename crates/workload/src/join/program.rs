@@ -13,7 +13,7 @@ pub(crate) struct JoinProgram {
     pub by_name: Vec<u16>,
     /// Kinds of events.
     pub kinds: Vec<CompiledKind>,
-    /// Whether two sets with a seed each are never joined.
+    /// Whether two event sets that both have a seed event are never merged (APART).
     pub apart: bool,
     /// Synchronisations.
     pub syncs: Vec<SyncStatement>,
@@ -23,7 +23,8 @@ pub(crate) struct JoinProgram {
     pub thread: u16,
     /// Whether events show which thread runs on a processor.
     pub has_processors: bool,
-    /// Kind of the event that ends a thread's work for a request if no event of its own does.
+    /// Kind of the event that is added when a thread leaves a request with usage that no event of
+    /// its own was charged with.
     pub leave: NameId,
     /// Requirements of the events that begin requests.
     pub seed_requirements: SeedRequirements,
@@ -36,15 +37,15 @@ pub(crate) struct CompiledKind {
     pub name: NameId,
     /// Attributes of the kind that the schema uses.
     pub slots: Vec<AttributeSlot>,
-    /// Actions, by the name of the joined event.
+    /// Parts of the kind, by the name of the joined event that they make.
     pub groups: Vec<RuleGroup>,
     /// Whether events of the kind can begin requests.
     pub begins_requests: bool,
-    /// Whether the thread keeps the event's attributes for an event of another kind.
+    /// Whether the thread keeps the event's attributes for a later event of another kind (AFTER).
     pub keeps: bool,
-    /// Kind of the kept event with the attributes.
+    /// Kind of the kept event from which an event of this kind takes missing attributes (AFTER).
     pub after: Option<u16>,
-    /// For each slot, the slot of the kept event.
+    /// For each slot of this kind, the slot of the kept event.
     pub from_kept: Vec<Option<u8>>,
     /// Synthetic events before the event.
     pub begins: Vec<CompiledBegin>,
@@ -70,13 +71,17 @@ pub(crate) struct RuleGroup {
     pub parts: Vec<CompiledRule>,
 }
 
-/// A part with numbers in place of names.
+/// A part of a schema, which is an EVENT with the lines below it, with numbers in place of names.
+/// The fields are those of [`EventRule`](crate::schema::EventRule).
 #[derive(Debug, Default)]
 pub(crate) struct CompiledRule {
     pub conditions: Vec<CompiledCondition>,
     pub bindings: Vec<CompiledBinding>,
+    /// Join attributes, and whether their intervals start; otherwise they stop.
     pub affects: Vec<(u16, bool)>,
+    /// Marks, and whether they are set; otherwise they are cleared.
     pub marks: Vec<(CompiledValues, bool)>,
+    /// Resources, the location of each amount, and the bytes per unit of the amount.
     pub resources: Vec<(ResourceKind, ValueSource, i64)>,
     pub processor: Option<ProcessorUse>,
     pub inside: Option<WaitReason>,
@@ -86,7 +91,7 @@ pub(crate) struct CompiledRule {
     pub complete: bool,
 }
 
-/// Location of a value.
+/// Where an event has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueSource {
     Slot(u8),
@@ -114,7 +119,8 @@ pub(crate) struct CompiledBinding {
     pub mode: BindMode,
 }
 
-/// Condition of a part of the schema, with numbers in place of names.
+/// Condition of a part of the schema, with numbers in place of names. A `bool` says whether the
+/// condition is negated.
 #[derive(Debug)]
 pub(crate) enum CompiledCondition {
     Compare(ValueSource, ValueComparison, Vec<u64>),
@@ -134,7 +140,7 @@ pub(crate) struct CompiledBegin {
 }
 
 impl JoinProgram {
-    /// Index of a kind in `kinds`.
+    /// Index of a kind in `kinds`; `None` if the schema does not use it.
     pub(crate) fn kind_of(&self, name: NameId) -> Option<u16> {
         self.by_name.get(name.index()).copied().unwrap_or(0).checked_sub(1)
     }

@@ -1,5 +1,5 @@
-//! Requirements of a schema for the events that begin requests, and how far they were met. If no
-//! request is found, this shows the reason.
+//! Requirements of a schema for the events that begin requests (SEED), and how many events met
+//! them: the reason if no request is found.
 
 use serde::Serialize;
 
@@ -14,7 +14,8 @@ pub(crate) struct SeedRequirements {
     kinds: Vec<String>,
     /// Marks that the events' values must have: the mark's number, and its notation in the schema.
     marks: Vec<(u16, String)>,
-    /// Whether the values belong to processes.
+    /// Whether a required mark is one of a process, so that an event without a known process cannot
+    /// have it.
     by_process: bool,
 }
 
@@ -58,15 +59,15 @@ impl SeedRequirements {
         required
     }
 
-    /// The counts: `events` and `without_process` as in [`SeedCounts`], and whether a mark was ever
-    /// set, by its number.
+    /// The counts. `events` and `without_process` are those of [`SeedCounts`]; `was_set` returns
+    /// whether the mark with the given number was ever set.
     pub(crate) fn count_seeds(
         &self,
         events: u64,
         without_process: u64,
-        was_put: impl Fn(u16) -> bool,
+        was_set: impl Fn(u16) -> bool,
     ) -> SeedCounts {
-        let missing = self.marks.iter().filter(|(mark, _)| !was_put(*mark));
+        let missing = self.marks.iter().filter(|(mark, _)| !was_set(*mark));
         let missing = missing.map(|(_, values)| values.clone()).collect();
         let without_process = if self.by_process { without_process } else { 0 };
         SeedCounts { kinds: self.kinds.clone(), events, without_process, missing }

@@ -17,8 +17,9 @@ pub(crate) struct LiveSector {
     pub handle: ValueHandle,
     /// The set that the sector belongs to.
     pub set: u32,
-    /// The sector before it in the list of its set.
+    /// The previous sector in the list of its set, or [`NONE`].
     before: u32,
+    /// The next sector in the list of its set, or [`NONE`].
     after: u32,
 }
 
@@ -33,7 +34,8 @@ pub(crate) struct ValueHandle {
     pub thread: u32,
 }
 
-/// The joined events of a request so far.
+/// The events that are joined so far: a request once one of them is a seed event, which begins a
+/// request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventSet {
     /// First event of the set's list.
@@ -43,7 +45,8 @@ pub(crate) struct EventSet {
     pub events: u32,
     /// First of the set's live sectors, which are a list.
     sectors: u32,
-    live: u32,
+    /// Number of the live sectors.
+    live_sectors: u32,
     /// Number of the set's seed events.
     pub seeds: u32,
     /// Order number and kind of the first seed event.
@@ -52,7 +55,7 @@ pub(crate) struct EventSet {
     pub name: (u64, NameId),
     /// Whether the set contains an event that may be its last one.
     pub complete: bool,
-    /// First of the set's touches, which are a list.
+    /// First of the set's [touches](SyncTouch), which are a list.
     pub touches: u32,
     last_touch: u32,
     /// Position of the set in the list of its age.
@@ -66,7 +69,7 @@ impl Default for EventSet {
             last: NONE,
             events: 0,
             sectors: NONE,
-            live: 0,
+            live_sectors: 0,
             seeds: 0,
             seed: (u64::MAX, NameId::default()),
             name: (u64::MAX, NameId::default()),
@@ -92,8 +95,8 @@ pub(crate) struct EventNode {
     pub is_interrupt: bool,
     /// Processor time since the previous event of the same thread, in nanoseconds.
     pub processor_ns: i64,
-    /// Index of further data, or [`NONE`].
-    pub more: u32,
+    /// Index of the event's [`EventExtras`], or [`NONE`].
+    pub extras: u32,
 }
 
 /// Classification of an [`EventNode`].
@@ -110,7 +113,7 @@ pub(crate) struct EventExtras {
     pub waits: WaitTimes,
 }
 
-/// A record that an event was joined by a value by which threads synchronise.
+/// A touch: a record that an event has a value by which threads synchronise (SYNC in a schema).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SyncTouch {
     pub attribute: u16,
@@ -126,18 +129,20 @@ pub(crate) struct SetStore {
     pub sectors: Arena<LiveSector>,
     pub sets: Arena<EventSet>,
     pub nodes: Arena<EventNode>,
-    pub more: Arena<EventExtras>,
+    pub extras: Arena<EventExtras>,
     pub touches: Arena<SyncTouch>,
-    live: FxHashMap<u64, u32>,
+    /// Live sector by [`ValueHandle::key`], for attributes other than `thread`.
+    sector_by_key: FxHashMap<u64, u32>,
     ages: AgeLists,
-    orders: u64,
+    /// Order number of the last added event.
+    last_order: u64,
 }
 
 impl SetStore {
-    /// The live sector of a value.
+    /// The live sector of a value; `None` if there is none.
     pub(crate) fn find_sector(&self, handle: ValueHandle, threads: &ThreadAccounts) -> Option<u32> {
         if handle.thread == NONE {
-            return self.live.get(&handle.key).copied();
+            return self.sector_by_key.get(&handle.key).copied();
         }
         threads.get(handle.thread).map(|thread| thread.sector).filter(|sector| *sector != NONE)
     }
@@ -153,7 +158,7 @@ impl SetStore {
         let Some(of) = self.sets.get_mut(set) else { return };
         let after = of.sectors;
         let sector = self.sectors.add(LiveSector { handle, set, before: NONE, after });
-        (of.sectors, of.live) = (sector, of.live + 1);
+        (of.sectors, of.live_sectors) = (sector, of.live_sectors + 1);
         if let Some(after) = self.sectors.get_mut(after) {
             after.before = sector;
         }
@@ -163,12 +168,14 @@ impl SetStore {
                 thread.sector = sector;
             }
             None => {
-                self.live.insert(handle.key, sector);
+                self.sector_by_key.insert(handle.key, sector);
             }
         }
     }
 
-    /// Closes a sector. Returns its set, and whether that has no live sector left.
+    /// Closes a sector at the time `now`. If it is a thread's and the thread has usage that no
+    /// event was charged with, an event of the kind `leave` is added for it. Returns the set of the
+    /// sector, and whether the set has no live sector left.
     pub(crate) fn close_sector(
         &mut self,
         sector: u32,
@@ -201,7 +208,7 @@ impl SetStore {
                 }
             }
             None => {
-                self.live.remove(&handle.key);
+                self.sector_by_key.remove(&handle.key);
             }
         }
         match self.sectors.get_mut(before) {
@@ -217,8 +224,8 @@ impl SetStore {
         }
         self.sectors.remove(sector);
         let Some(of) = self.sets.get_mut(set) else { return (set, false) };
-        of.live -= 1;
-        (set, of.live == 0)
+        of.live_sectors -= 1;
+        (set, of.live_sectors == 0)
     }
 
     /// Makes a new set, and returns its number.
@@ -230,7 +237,7 @@ impl SetStore {
 
     /// Whether a set has no live sector.
     pub(crate) fn is_closed(&self, set: u32) -> bool {
-        self.sets.get(set).live == 0
+        self.sets.get(set).live_sectors == 0
     }
 
     /// Iterates over the live sectors of a set: returns the first, or the one after `sector`.
@@ -247,7 +254,8 @@ impl SetStore {
         if one == other {
             return one;
         }
-        let (stays, goes) = if self.sets.get(one).live >= self.sets.get(other).live {
+        let (stays, goes) = if self.sets.get(one).live_sectors >= self.sets.get(other).live_sectors
+        {
             (one, other)
         } else {
             (other, one)
@@ -284,7 +292,7 @@ impl SetStore {
         (set.seed, set.name) = (set.seed.min(gone.seed), set.name.min(gone.name));
         set.seeds += gone.seeds;
         set.events += gone.events;
-        set.live += gone.live;
+        set.live_sectors += gone.live_sectors;
         set.complete |= gone.complete;
         if let Some(place) = self.sets.get_mut(stays) {
             *place = set;
@@ -302,14 +310,14 @@ impl SetStore {
         pending: PendingUsage,
         what: EventOrigin,
     ) -> u64 {
-        self.orders += 1;
-        let more = EventExtras { demands, waits: pending.waits };
-        let more = if more == EventExtras::default() { NONE } else { self.more.add(more) };
+        self.last_order += 1;
+        let extras = EventExtras { demands, waits: pending.waits };
+        let extras = if extras == EventExtras::default() { NONE } else { self.extras.add(extras) };
         let processor_ns = pending.processor_ns;
-        let order = self.orders;
+        let order = self.last_order;
         let EventOrigin { is_wait, is_interrupt } = what;
         let node =
-            EventNode { event, order, next: NONE, is_wait, is_interrupt, processor_ns, more };
+            EventNode { event, order, next: NONE, is_wait, is_interrupt, processor_ns, extras };
         let node = self.nodes.add(node);
         let Some(of) = self.sets.get_mut(set) else { return order };
         of.events += 1;
@@ -321,7 +329,7 @@ impl SetStore {
         order
     }
 
-    /// Records that an event was joined by a value.
+    /// Records that the event with the order number `order` has a value of a join attribute.
     pub(crate) fn touch_value(&mut self, set: u32, attribute: u16, key: u64, order: u64) {
         let touch = self.touches.add(SyncTouch { attribute, key, order, next: NONE });
         let Some(of) = self.sets.get_mut(set) else { return };
@@ -349,9 +357,9 @@ impl SetStore {
         let (mut node, mut touch) = (of.first, of.touches);
         (of.first, of.last, of.touches, of.last_touch, of.events) = (NONE, NONE, NONE, NONE, 0);
         while node != NONE {
-            let EventNode { next, more, .. } = self.nodes.get(node);
-            if more != NONE {
-                self.more.remove(more);
+            let EventNode { next, extras, .. } = self.nodes.get(node);
+            if extras != NONE {
+                self.extras.remove(extras);
             }
             self.nodes.remove(node);
             node = next;

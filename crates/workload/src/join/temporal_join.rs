@@ -16,7 +16,7 @@ use crate::join::reorder_queue::{QueueOutcome, ReorderQueue};
 use crate::join::seed_counts::SeedCounts;
 use crate::joined_request::JoinedRequest;
 use crate::schema::{BeginBy, EventSchema, SchemaError};
-use crate::tuning::{EVENT_BYTES, THREADS};
+use crate::tuning::{EVENT_BYTES, MAX_KNOWN_THREADS};
 
 /// Bounds of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct JoinOptions {
     pub reorder_ns: i64,
     /// Time that a request or a set without a seed waits for its next event, in nanoseconds.
     pub timeout_ns: i64,
-    /// Time that a request which may have ended still waits, in nanoseconds.
+    /// Time that a request which may have ended still waits for a further event, in nanoseconds.
     pub linger_ns: i64,
     /// Limit of the bytes of events that are not emitted yet.
     pub memory_bytes: usize,
@@ -53,14 +53,14 @@ pub struct TemporalJoin {
     state: JoinState,
     shares: UsageSums,
     counts: JoinCounts,
-    /// Event time from which on ages are checked next, in nanoseconds since the Unix epoch.
-    look: i64,
+    /// Event time at which the ages of sets are checked next, in nanoseconds since the Unix epoch.
+    next_check: i64,
     /// Time of the last processed event, in nanoseconds since the Unix epoch.
     now: i64,
 }
 
 impl TemporalJoin {
-    /// A join by `schema`. `names` are the names of the future batches.
+    /// A join by `schema`. The batches that are pushed must have their names in `names`.
     ///
     /// # Errors
     /// The part of the schema that exceeds the join's bounds, with its line.
@@ -76,7 +76,7 @@ impl TemporalJoin {
             state: JoinState::default(),
             shares: UsageSums::default(),
             counts: JoinCounts::default(),
-            look: i64::MIN,
+            next_check: i64::MIN,
             now: i64::MIN,
         })
     }
@@ -85,16 +85,16 @@ impl TemporalJoin {
     /// which their last intervals were closed.
     pub fn push_batch(
         &mut self,
-        piece: &EventBatch,
+        batch: &EventBatch,
         names: &mut NameInterner,
         emitted: &mut dyn FnMut(JoinedRequest),
     ) {
-        for place in 0..piece.len() {
+        for place in 0..batch.len() {
             self.counts.events += 1;
-            let Some(number) = self.program.kind_of(piece.event_at(place).kind) else { continue };
+            let Some(number) = self.program.kind_of(batch.event_at(place).kind) else { continue };
             let Some(kind) = self.program.kinds.get(usize::from(number)) else { continue };
             self.counts.known += 1;
-            let item = extract_event(piece, place, number, kind, names);
+            let item = extract_event(batch, place, number, kind, names);
             self.queue_event(item, emitted);
             while let Some(item) = self.queue.pop_ready() {
                 self.process_event(item, emitted);
@@ -153,7 +153,7 @@ impl TemporalJoin {
         self.shares.charged_share(&self.state.threads)
     }
 
-    /// Adds an event to the queue, and a synthetic event at its begin.
+    /// Adds an event to the queue, and the synthetic events at its begin (BEGIN in the schema).
     fn queue_event(&mut self, item: ExtractedEvent, emitted: &mut dyn FnMut(JoinedRequest)) {
         let begins = self.program.kinds.get(usize::from(item.kind)).map(|kind| &kind.begins);
         let is_late = self.queue.is_late(&item);
@@ -167,7 +167,7 @@ impl TemporalJoin {
             QueueOutcome::Jump => {
                 self.finish(emitted);
                 self.queue.jump_back();
-                self.look = i64::MIN;
+                self.next_check = i64::MIN;
                 self.queue.push_event(item);
             }
         }
@@ -198,7 +198,7 @@ impl TemporalJoin {
     fn process_event(&mut self, item: ExtractedEvent, emitted: &mut dyn FnMut(JoinedRequest)) {
         let now = item.event.time;
         self.now = now;
-        if now >= self.look
+        if now >= self.next_check
             || self.state.store.nodes.len() * EVENT_BYTES > self.options.memory_bytes
         {
             self.enforce_limits(now, emitted);
@@ -212,7 +212,7 @@ impl TemporalJoin {
     /// Ends sets that are too old or exceed the memory limit.
     fn enforce_limits(&mut self, now: i64, emitted: &mut dyn FnMut(JoinedRequest)) {
         let JoinOptions { timeout_ns, linger_ns, memory_bytes, .. } = self.options;
-        self.look = now.saturating_add(timeout_ns.min(linger_ns) / 8);
+        self.next_check = now.saturating_add(timeout_ns.min(linger_ns) / 8);
         let bounds = [
             (SetAge::Unseeded, timeout_ns),
             (SetAge::Seeded, timeout_ns),
@@ -242,7 +242,7 @@ impl TemporalJoin {
             }
         }
         let JoinState { threads, .. } = &mut self.state;
-        if threads.len() > THREADS {
+        if threads.len() > MAX_KNOWN_THREADS {
             let shares = &mut self.shares;
             threads.forget_silent(now.saturating_sub(timeout_ns), |thread| {
                 shares.add_forgotten_thread(thread)
@@ -250,7 +250,7 @@ impl TemporalJoin {
         }
     }
 
-    /// Closes all intervals of a set, and ends it.
+    /// Closes all intervals of a set, and emits or removes it.
     fn end_set(&mut self, set: u32, whole: bool, emitted: &mut dyn FnMut(JoinedRequest)) {
         let JoinState { store, threads, .. } = &mut self.state;
         while let Some(sector) = store.next_sector(set, None) {
@@ -259,7 +259,7 @@ impl TemporalJoin {
         self.emit_set(set, whole, emitted);
     }
 
-    /// Emits a set with a seed; others are removed.
+    /// Emits a set with a seed as a request; a set without a seed is removed.
     fn emit_set(&mut self, set: u32, whole: bool, emitted: &mut dyn FnMut(JoinedRequest)) {
         let store = &mut self.state.store;
         if store.sets.get(set).seeds == 0 {

@@ -11,7 +11,8 @@ use crate::tuning::{MAX_PAIRED, MAX_SEPARATED};
 use crate::unusual::find_unusual;
 
 impl WorkloadModel {
-    /// The model of clusters and of their members, by the clusters' numbers.
+    /// The model of clusters. `members` are requests with the number of their cluster and their
+    /// distance from its centre.
     pub(super) fn from_clusters(
         found: &IncrementalClusters,
         members: &[(u64, u64, f32)],
@@ -117,17 +118,17 @@ fn describe_element(of: &CanonicalElement, mean: [f64; 6], names: &NameInterner)
     }
 }
 
-/// For each cluster the distance of the nearest other one, and its index. If there are many, only
-/// the largest ones are compared.
+/// For each cluster the distance from the nearest other cluster, and the index of that cluster. If
+/// there are many, only the largest ones are compared.
 fn cluster_separations(clusters: &[&GrowingCluster]) -> Vec<Option<(f32, usize)>> {
-    let looked_at = &clusters[..clusters.len().min(MAX_SEPARATED)];
+    let compared = &clusters[..clusters.len().min(MAX_SEPARATED)];
     let nearest = clusters.iter().enumerate().map(|(place, of)| {
         let mut nearest: Option<(f32, usize)> = None;
         // Clusters with the same text first: they are compared quickly, and bound the search of the
         // others.
         let alike = |other: &GrowingCluster| other.center.text == of.center.text;
         for is_alike in [true, false] {
-            for (other, to) in looked_at.iter().enumerate() {
+            for (other, to) in compared.iter().enumerate() {
                 if other == place || alike(to) != is_alike {
                     continue;
                 }

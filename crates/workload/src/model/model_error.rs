@@ -1,4 +1,5 @@
-//! Error of a model: the demands of its representatives, compared with the requests' (6.1.1).
+//! Error of a model: the demands of its representatives, compared with those of the requests
+//! (Magpie, section 6.1.1).
 
 use serde::Serialize;
 
@@ -13,8 +14,8 @@ pub struct ModelError {
     /// between the requests as parsed, and representatives in proportion to the sizes of their
     /// clusters.
     pub representative: DemandErrors,
-    /// The mean demands of the members with exactly the representative's elements. The error
-    /// consists of the demands of other members, and of demands that no element was charged with.
+    /// The mean demands of the members with exactly the representative's elements. The error comes
+    /// from members with other elements, and from demands that no element was charged with.
     pub mean: DemandErrors,
     /// The mean demands of a random half of the requests, as a prediction of the other half. This
     /// is the error to expect when the model predicts other requests of the same workload. Requests
@@ -22,14 +23,14 @@ pub struct ModelError {
     pub held_out: DemandErrors,
 }
 
-/// Differences relative to the demands: 0.02 is 2%. `None` if there were no demands.
+/// Errors relative to the demands of the requests: 0.02 is 2%. `None` if there were no demands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct DemandErrors {
     /// Error of the processor time, as a share.
     pub processor: Option<f64>,
-    /// Bytes read from and written to disks.
+    /// Error of the bytes read from and written to disks, as a share.
     pub disk: Option<f64>,
-    /// Bytes sent and received.
+    /// Error of the bytes sent and received, as a share.
     pub network: Option<f64>,
 }
 

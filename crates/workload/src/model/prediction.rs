@@ -1,12 +1,13 @@
-//! Prediction of a mixture from models of its parts (6.1.1).
+//! Prediction of a mixture from models of its parts (Magpie, section 6.1.1).
 
 use super::model_error::add_demands;
 use super::{DemandErrors, WorkloadModel};
 
 impl WorkloadModel {
     /// Errors of predicting this mixture from models of single kinds of requests, each measured
-    /// alone: the mean demands of the largest cluster of each, multiplied by the given number,
-    /// compared with this workload's demands (the paper's cross-check, 6.1.1).
+    /// alone, with the number of requests of each kind in the mixture. The mean demands of the
+    /// largest cluster of each model, multiplied by that number, are compared with this workload's
+    /// demands (the cross-check of the paper).
     pub fn prediction_errors(&self, alone: &[(&WorkloadModel, u64)]) -> DemandErrors {
         let mut all = [0.0; 6];
         for (model, count) in alone {

@@ -5,7 +5,7 @@ use out_of_core::NameInterner;
 use super::WorkloadModel;
 use crate::canonical::CanonicalRequest;
 use crate::clusters::{IncrementalClusters, RequestColumns, RequestFacts, cluster_batch};
-use crate::tuning::{MAX_BATCH_ELEMENTS, MAX_BATCH_REQUESTS, THRESHOLD};
+use crate::tuning::{CLUSTER_THRESHOLD, MAX_BATCH_ELEMENTS, MAX_BATCH_REQUESTS};
 
 /// Requests from which a model is built. Memory is bounded, whatever their number.
 ///
@@ -36,7 +36,9 @@ use crate::tuning::{MAX_BATCH_ELEMENTS, MAX_BATCH_REQUESTS, THRESHOLD};
 pub struct Workload {
     /// Requests that are kept for batch clustering.
     kept: Option<RequestColumns>,
+    /// Number of elements of the kept requests.
     elements: usize,
+    /// Maximum number of kept requests.
     limit: usize,
     /// Clusters, once they are computed.
     growing: IncrementalClusters,
@@ -65,7 +67,7 @@ impl Workload {
         Workload { kept: None, ..Workload::default() }
     }
 
-    /// A workload that keeps at most that many requests for batch clustering.
+    /// A workload that keeps at most `requests` requests for batch clustering.
     pub fn with_batch_limit(requests: usize) -> Workload {
         Workload { limit: requests, ..Workload::default() }
     }
@@ -81,9 +83,9 @@ impl Workload {
             }
             return;
         }
-        let (number, far) = self.growing.add_request(canonical, facts, THRESHOLD);
+        let (number, far) = self.growing.add_request(canonical, facts, CLUSTER_THRESHOLD);
         if self.growing.has_doubled(number) {
-            self.growing.merge_with_nearest(number, THRESHOLD);
+            self.growing.merge_with_nearest(number, CLUSTER_THRESHOLD);
         }
         if self.members.len() < MAX_BATCH_REQUESTS {
             self.members.push((facts.number, number, far));

@@ -70,7 +70,7 @@ pub fn fill_resources(
     Ok(charged)
 }
 
-/// The requests of a group with their resources, and their names.
+/// The requests of a row group with the resources of their steps, and the names that they use.
 fn fill_group(
     tables: &RequestTables,
     group: usize,

@@ -51,7 +51,8 @@ impl OpenCalls {
 }
 
 impl MomentSums {
-    /// Adds the time of a part of a gap.
+    /// Adds the time of `part`, a span of the gap between two messages of the step. `open` are the
+    /// open calls of the step.
     pub(super) fn add_span(
         &mut self,
         timelines: &ThreadTimelines,
@@ -65,7 +66,8 @@ impl MomentSums {
             return;
         }
         let woken = woken.clamp(from, to);
-        // A thread that was busy when it was signalled turned to this step only when it woke.
+        // A thread that was busy when it was signalled began to work for this step only when it
+        // woke.
         let was_free = timelines.state_at(thread, from).is_waiting() && {
             let marks = timelines.entries_within(thread, from, woken);
             marks
@@ -81,8 +83,8 @@ impl MomentSums {
     }
 
     /// Adds the time in which a thread was free for the step. The thread's work for other steps in
-    /// between does not belong to the step: from a message of another step or a poll, to its last
-    /// poll before it handled the step's next message.
+    /// between is unknown time: from its first message of another step, or a poll before that
+    /// message, to the end of its last poll.
     fn add_work(
         &mut self,
         timelines: &ThreadTimelines,
@@ -96,7 +98,7 @@ impl MomentSums {
             if is_of_other_step(entry.what, entry.number, gap, entry.time) {
                 leaves = leaves.or(polls).or(Some(entry.time));
                 (is_away, comes_back) = (true, to);
-            } else if let TimelineChange::Began(BlockingCall::Poll | BlockingCall::PollInVain) =
+            } else if let TimelineChange::Began(BlockingCall::Poll | BlockingCall::TimedOutPoll) =
                 entry.what
             {
                 polls = polls.or(Some(entry.time));
@@ -115,7 +117,7 @@ impl MomentSums {
         }
     }
 
-    /// Adds the time of a thread.
+    /// Adds the time of a thread by its states, and the bytes of its file calls.
     fn add_thread_time(
         &mut self,
         timelines: &ThreadTimelines,
@@ -133,6 +135,8 @@ impl MomentSums {
         self.disk_bytes += ends.map(|entry| entry.number).sum::<i64>();
     }
 
+    /// Adds time of one classification. The part with open calls counts as call time if no thread
+    /// worked.
     fn add_time(&mut self, resource: StepResource, from: i64, to: i64, open: &OpenCalls) {
         let took = (to - from).max(0);
         let children = match resource {
@@ -156,17 +160,18 @@ impl MomentSums {
     }
 }
 
-/// Whether a change of the timeline is a message of another step than the gap's. A message at the
-/// gap's own ends is the gap's, which belongs to several requests if its cause is uncertain.
+/// Whether a change of the timeline is a message of another step than that of the gap. Messages at
+/// the ends of the gap are its own, even with the identity of another step: a message with an
+/// uncertain cause belongs to several requests.
 fn is_of_other_step(what: TimelineChange, step: i64, gap: MessageGap, time: i64) -> bool {
-    let is_mark = matches!(what, TimelineChange::Mark { .. });
-    is_mark && step != gap.step && time > gap.from.1 && time < gap.to.1
+    let is_message = matches!(what, TimelineChange::Message { .. });
+    is_message && step != gap.step && time > gap.from.1 && time < gap.to.1
 }
 
 /// Whether a call that ends was a poll.
 fn was_polling(timelines: &ThreadTimelines, ended: &super::timeline_entry::TimelineEntry) -> bool {
     let before = timelines.state_at(ended.thread, ended.time - 1);
-    matches!(before.call, Some(BlockingCall::Poll | BlockingCall::PollInVain))
+    matches!(before.call, Some(BlockingCall::Poll | BlockingCall::TimedOutPoll))
 }
 
 /// The resource of a moment in this state.
@@ -176,7 +181,7 @@ pub(super) fn resource_of_state(state: ThreadState) -> StepResource {
         (SchedulerState::Runnable, _) | (_, Some(BlockingCall::Woken)) => StepResource::Runnable,
         (_, Some(BlockingCall::File)) => StepResource::Disk,
         (_, Some(BlockingCall::Lock)) => StepResource::Lock,
-        (_, Some(BlockingCall::Sleep | BlockingCall::PollInVain)) => StepResource::Asleep,
+        (_, Some(BlockingCall::Sleep | BlockingCall::TimedOutPoll)) => StepResource::Asleep,
         (_, Some(BlockingCall::Socket | BlockingCall::Poll)) => StepResource::Peer,
         (SchedulerState::Blocked | SchedulerState::Unknown, None) => StepResource::Unknown,
     }

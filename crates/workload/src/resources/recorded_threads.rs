@@ -88,7 +88,8 @@ impl RecordedThreads {
         self.slices_within(thread, first, last)
     }
 
-    /// The slices between two times.
+    /// The slices of the thread at the index `thread` between two times, in nanoseconds since the
+    /// Unix epoch.
     pub fn slices_within(&self, thread: usize, from: i64, to: i64) -> Vec<ThreadSlice> {
         let mut slices: Vec<ThreadSlice> = Vec::new();
         self.0.for_each_interval(thread as u32, from, to, |interval| {
@@ -114,7 +115,7 @@ impl RecordedThreads {
         self.wakes_within(thread, i64::MIN, i64::MAX)
     }
 
-    /// The wake-ups after `from` and until `to`.
+    /// The wake-ups of the thread at the index `thread` after `from` and until `to`.
     pub fn wakes_within(
         &self,
         thread: usize,

@@ -1,5 +1,5 @@
-//! Threads of one request: the ones that handled its messages, and the ones that woke them or were
-//! woken by them, with their activity in that time.
+//! Threads of one request: the threads that handled its messages, and the threads that woke these
+//! or were woken by them, with their activity during the request.
 
 use out_of_core::{NameId, NameInterner};
 use request_flow::{Request, Step};

@@ -18,6 +18,7 @@ pub(super) struct StepSums {
     chains: ChainFinder,
     parts: Vec<ThreadSpan>,
     open: OpenCalls,
+    /// Messages of the calls of the current step: time in nanoseconds, and number of the thread.
     messages: Vec<(i64, u32)>,
 }
 
@@ -29,7 +30,7 @@ pub(super) fn step_identity(step: &Step, host: &str) -> Option<i64> {
     Some(hasher.finish() as i64)
 }
 
-/// The thread, as host, process and id.
+/// A thread, as host, process and id.
 pub(super) type ThreadId<'host> = (&'host str, i32, i32);
 
 /// Passes the messages that threads handled for the steps of a request to `each`: thread, time,

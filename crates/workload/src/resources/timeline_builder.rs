@@ -50,9 +50,9 @@ impl TimelineBuilder {
     /// If the table cannot be read, or a temporary file cannot be written.
     pub(super) fn add_table(&mut self, path: &DataPath) -> Result<(), PathError> {
         let mut reader = EventReader::open(&[path])?;
-        let (mut names, mut piece) = (NameInterner::default(), EventBatch::default());
-        while reader.read_next(&mut names, &mut piece)? {
-            self.add_events(&piece, &names)?;
+        let (mut names, mut batch) = (NameInterner::default(), EventBatch::default());
+        while reader.read_next(&mut names, &mut batch)? {
+            self.add_events(&batch, &names)?;
         }
         Ok(())
     }
@@ -63,24 +63,25 @@ impl TimelineBuilder {
     /// When a temporary file cannot be written.
     pub(super) fn add_events(
         &mut self,
-        piece: &EventBatch,
+        batch: &EventBatch,
         names: &NameInterner,
     ) -> Result<(), PathError> {
         let kinds = TimelineEventKinds::from_names(names);
         // Events of one host are mostly consecutive.
         let mut host = (NameInterner::UNKNOWN, NameInterner::UNKNOWN);
-        for (place, event) in piece.events().iter().enumerate() {
+        for (place, event) in batch.events().iter().enumerate() {
             let Some(kind) = kinds.timeline_event(event.kind) else { continue };
             if event.host != host.0 {
                 host = (event.host, self.hosts.intern(names.name_of(event.host)));
             }
             let thread = self.intern_thread(host.1, event.process, event.thread);
-            self.add_event(piece, place, event, host.1, thread, kind, &kinds)?;
+            self.add_event(batch, place, event, host.1, thread, kind, &kinds)?;
         }
         Ok(())
     }
 
-    /// Adds a message that a thread handled for the step `of`.
+    /// Adds a message that a thread handled for the step with the identity `of`. `last` says
+    /// whether it is the last message of the step.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -95,11 +96,11 @@ impl TimelineBuilder {
         let thread = self.intern_thread(host, process, id);
         self.entries.push(TimelineEntry {
             number: of,
-            ..TimelineEntry::new(thread, time, TimelineChange::Mark { last })
+            ..TimelineEntry::new(thread, time, TimelineChange::Message { last })
         })
     }
 
-    /// Builds the timelines, in order.
+    /// Sorts the entries, and builds the timelines.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
@@ -128,10 +129,11 @@ impl TimelineBuilder {
         })
     }
 
+    /// Adds the entries of the event at `place` of the batch.
     #[expect(clippy::too_many_arguments, reason = "they are one event")]
     fn add_event(
         &mut self,
-        piece: &EventBatch,
+        batch: &EventBatch,
         place: usize,
         event: &Event,
         host: NameId,
@@ -140,7 +142,7 @@ impl TimelineBuilder {
         kinds: &TimelineEventKinds,
     ) -> Result<(), PathError> {
         let time = event.time;
-        let number = |name: Option<NameId>| piece.attribute_value(place, name?)?.int_value();
+        let number = |name: Option<NameId>| batch.attribute_value(place, name?)?.int_value();
         if let Some(of) = self.threads.get_mut(thread as usize) {
             of.is_recorded = true;
         }
@@ -173,7 +175,7 @@ impl TimelineBuilder {
             TimelineEvent::Call(call) => {
                 let call = match call {
                     BlockingCall::Poll if number(kinds.result) == Some(0) => {
-                        BlockingCall::PollInVain
+                        BlockingCall::TimedOutPoll
                     }
                     other => other,
                 };
@@ -194,7 +196,7 @@ impl TimelineBuilder {
                 let is_lock = |what: AttributeValue<'_>| matches!(what, AttributeValue::Text(what) if is_lock_call(what));
                 let is_lock = kinds
                     .what
-                    .and_then(|name| piece.attribute_value(place, name))
+                    .and_then(|name| batch.attribute_value(place, name))
                     .is_some_and(is_lock);
                 let Some(by) = by.filter(|id| *id != 0 && !is_lock) else { return Ok(()) };
                 let by = self.intern_thread(host, event.process, by);
@@ -206,6 +208,8 @@ impl TimelineBuilder {
         }
     }
 
+    /// Adds a change of the scheduler state. If it is the first one of the thread, the thread had
+    /// the state `before` until then.
     fn add_scheduling(
         &mut self,
         (thread, processor): (u32, i32),
@@ -223,8 +227,8 @@ impl TimelineBuilder {
         })
     }
 
-    /// Adds a call that ended at `time`. Time that overlaps with a previous call belongs to that
-    /// one: calls are nested only in a signal handler.
+    /// Adds a call that ended at `time` and took `duration` nanoseconds. Time that overlaps with
+    /// the previous call belongs to the previous call: calls are nested only in a signal handler.
     fn add_call(
         &mut self,
         thread: u32,

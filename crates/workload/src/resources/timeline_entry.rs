@@ -5,8 +5,9 @@
 pub(super) struct TimelineEntry {
     /// Time in nanoseconds since the Unix epoch, on the common clock.
     pub time: i64,
-    /// For a mark, the message's step; for the end of a call, the moved bytes; for a wake, the time
-    /// of the signal; for scheduler entries, the processor as in [`ThreadState::processor`].
+    /// For a message, the identity of its step; for the end of a call, the moved bytes; for a wake,
+    /// the time of the signal; for scheduler entries, the processor as in
+    /// [`ThreadState::processor`].
     pub number: i64,
     /// Number of the thread.
     pub thread: u32,
@@ -32,7 +33,7 @@ pub(super) enum TimelineChange {
     Wake,
     /// The thread handles a message. After the last message of a step, the step no longer uses the
     /// thread.
-    Mark {
+    Message {
         /// Whether the message is the last one of its step.
         last: bool,
     },
@@ -85,7 +86,7 @@ pub(super) enum BlockingCall {
     /// A poll, select or similar call that found something.
     Poll,
     /// A poll, select or similar call that timed out.
-    PollInVain,
+    TimedOutPoll,
 }
 
 /// Stands for an unknown thread.
@@ -98,7 +99,7 @@ impl TimelineChange {
             TimelineChange::Scheduled(_) => 0,
             TimelineChange::Ended => 1,
             TimelineChange::Wake => 2,
-            TimelineChange::Mark { .. } => 3,
+            TimelineChange::Message { .. } => 3,
             TimelineChange::Began(_) => 4,
             TimelineChange::Signalled => 5,
         }
@@ -127,8 +128,8 @@ impl ThreadState {
             }
             TimelineChange::Ended => ThreadState { call: None, ..self },
             TimelineChange::Wake => self,
-            TimelineChange::Mark { last } => ThreadState { is_busy: !last, ..self },
-            TimelineChange::Began(call @ (BlockingCall::Poll | BlockingCall::PollInVain)) => {
+            TimelineChange::Message { last } => ThreadState { is_busy: !last, ..self },
+            TimelineChange::Began(call @ (BlockingCall::Poll | BlockingCall::TimedOutPoll)) => {
                 ThreadState { call: Some(call), is_busy: false, ..self }
             }
             TimelineChange::Began(call) => ThreadState { call: Some(call), ..self },

@@ -38,6 +38,7 @@ pub(super) struct TimelineEventKinds {
     pub(super) what: Option<NameId>,
 }
 
+/// Meaning of each kind of event, by its name.
 const KINDS: [(&str, TimelineEvent); 14] = [
     ("sched/In", TimelineEvent::In),
     ("sched/Out", TimelineEvent::Out),
@@ -56,7 +57,7 @@ const KINDS: [(&str, TimelineEvent); 14] = [
 ];
 
 impl TimelineEventKinds {
-    /// Numbers of the kinds in `names`.
+    /// Numbers of the kinds and attributes in `names`.
     pub(super) fn from_names(names: &NameInterner) -> TimelineEventKinds {
         let kinds = KINDS.iter().filter_map(|(text, kind)| Some((names.find_id(text)?, *kind)));
         TimelineEventKinds {

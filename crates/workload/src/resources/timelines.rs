@@ -43,7 +43,7 @@ pub(super) struct StateInterval {
 }
 
 impl ThreadTimelines {
-    /// Timelines of sorted entries. Sets the state of the thread after each entry.
+    /// Timelines of sorted entries. Sets [`TimelineEntry::state`] of each entry.
     pub(super) fn new(
         mut entries: SpillableVec<TimelineEntry>,
         mut threads: Vec<TimelineThread>,
@@ -64,7 +64,7 @@ impl ThreadTimelines {
             if state.sched == SchedulerState::Running {
                 thread.running_ns += entry.time - since;
             }
-            thread.has_messages |= matches!(entry.what, TimelineChange::Mark { .. });
+            thread.has_messages |= matches!(entry.what, TimelineChange::Message { .. });
             entry.state = state.after_entry(entry);
             open = Some((entry.thread, entry.state, entry.time));
             place += 1;
@@ -73,12 +73,12 @@ impl ThreadTimelines {
         ThreadTimelines { entries, threads, numbers, hosts }
     }
 
-    /// Number of a host's name; `None` if no thread of it is known.
+    /// Number of a host's name; `None` if no thread of the host is known.
     pub(super) fn find_host(&self, host: &str) -> Option<NameId> {
         self.hosts.find_id(host)
     }
 
-    /// The thread of this host, process and id, if events describe it.
+    /// Number of the thread of this host, process and id, if events describe it.
     pub(super) fn find_thread(&self, host: NameId, process: i32, id: i32) -> Option<u32> {
         let number = *self.numbers.get(&(host, process, id))?;
         self.get_thread(number).filter(|thread| thread.is_recorded).map(|_| number)

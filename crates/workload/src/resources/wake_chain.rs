@@ -7,8 +7,9 @@
 //! c                                       | woken - sent
 //! ```
 //!
-//! A wake records the signalling thread and the time of the signal. From the thread of the later
-//! message, wakes lead back to the thread of the earlier one.
+//! A signal is what makes a waiting thread runnable, such as the release of a lock or a write to a
+//! pipe. A wake records the signalling thread and the time of the signal. From the thread of the
+//! later message, wakes lead back to the thread of the earlier one.
 
 use super::timeline_entry::{NO_THREAD, TimelineChange, TimelineEntry};
 use super::timelines::ThreadTimelines;
@@ -17,7 +18,7 @@ use crate::tuning::{MAX_CHAIN_LINKS, MAX_CHAIN_WAKES, MAX_WAKE_ENTRIES};
 /// The time between two consecutive messages of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MessageGap {
-    /// The step, as in its marks.
+    /// Identity of the step, as in the timeline entries of its messages.
     pub step: i64,
     /// The thread that handled the earlier message, and the time of the message in nanoseconds
     /// since the Unix epoch.
@@ -42,12 +43,15 @@ pub(super) struct ThreadSpan {
     pub to: i64,
 }
 
-/// A wake on the way back.
+/// A wake on the way back from the later message to the earlier one. Times are nanoseconds since
+/// the Unix epoch.
 #[derive(Clone, Copy)]
 struct WakeLink {
+    /// The thread that was woken.
     thread: u32,
     woken: i64,
     signalled: i64,
+    /// The object that both threads used for the wake.
     object: u32,
 }
 
@@ -55,8 +59,10 @@ struct WakeLink {
 #[derive(Default)]
 pub(super) struct ChainFinder {
     links: Vec<WakeLink>,
-    /// Remaining numbers of wakes and of entries to examine.
-    left: (usize, usize),
+    /// Number of wakes that may still be examined.
+    remaining_wakes: usize,
+    /// Number of timeline entries that may still be examined.
+    remaining_entries: usize,
 }
 
 impl ChainFinder {
@@ -74,7 +80,8 @@ impl ChainFinder {
             parts.push(ThreadSpan { thread: NO_THREAD, from, woken: from, to });
             return;
         }
-        self.left = (MAX_CHAIN_WAKES, MAX_WAKE_ENTRIES);
+        self.remaining_wakes = MAX_CHAIN_WAKES;
+        self.remaining_entries = MAX_WAKE_ENTRIES;
         loop {
             self.links.clear();
             let end = MessageGap { to: (thread, to), ..gap };
@@ -93,8 +100,8 @@ impl ChainFinder {
         parts[begin..].reverse();
     }
 
-    /// Whether wakes lead from `thread` at `to` back to a signal of the gap's first thread. If so,
-    /// the links are in [`ChainFinder::links`], the latest wake first.
+    /// Whether wakes lead from `thread` at the time `to` back to a signal that the gap's first
+    /// thread gave. If so, the links are in [`ChainFinder::links`], the latest wake first.
     fn find_wake_chain(
         &mut self,
         timelines: &ThreadTimelines,
@@ -108,13 +115,13 @@ impl ChainFinder {
         }
         let depth = self.links.len();
         for entry in timelines.entries_within(thread, from.saturating_sub(1), to).rev() {
-            if self.left.1 == 0 {
+            if self.remaining_entries == 0 {
                 return false;
             }
-            self.left.1 -= 1;
-            let is_others =
-                matches!(entry.what, TimelineChange::Mark { .. }) && entry.number != gap.step;
-            if is_others && entry.time < end && entry.time > from {
+            self.remaining_entries -= 1;
+            let is_of_other_step =
+                matches!(entry.what, TimelineChange::Message { .. }) && entry.number != gap.step;
+            if is_of_other_step && entry.time < end && entry.time > from {
                 // Until this message of another step, the thread worked for that step.
                 return false;
             }
@@ -122,18 +129,19 @@ impl ChainFinder {
             if entry.what != TimelineChange::Wake || by == NO_THREAD || by == thread {
                 continue;
             }
-            if signalled < from || signalled > to || self.left.0 == 0 {
+            if signalled < from || signalled > to || self.remaining_wakes == 0 {
                 continue;
             }
-            self.left.0 -= 1;
-            // A thread that is waited for did not work for the waiting one if it had another step
-            // to serve.
+            self.remaining_wakes -= 1;
+            // A thread for which another thread waits did not work for that thread if it had
+            // another step to serve.
             if first == last && thread != first && entry.state.is_busy {
                 continue;
             }
             let link = WakeLink { thread, woken, signalled, object };
             if by == first {
-                // A hand-off back and forth between two threads is a lock.
+                // If two threads wake each other by one object, the object is a lock, and neither
+                // thread worked for the other.
                 if self.links.last().is_some_and(|back| back.object == object && first == last) {
                     continue;
                 }

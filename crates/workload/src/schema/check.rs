@@ -5,11 +5,13 @@ use std::path::Path;
 
 use crate::schema::error::SchemaError;
 use crate::schema::rules::{EventCondition, EventRule, EventSchema};
-use crate::tuning::COMPOSITE_VALUES;
+use crate::tuning::MAX_COMPOSITE_VALUES;
 
-/// Names of conditions that need no MARK: whether the thread with the given id is of the event's
-/// process, and whether the event came in an interrupt.
+/// Name of the condition that the thread with the given id is of the event's process. It needs no
+/// MARK.
 pub(crate) const SIBLING: &str = "sibling";
+
+/// Name of the condition that the event happened in an interrupt. It needs no MARK.
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
 /// Destination of a SYNC that matches any event of the continuing thread.
@@ -58,7 +60,7 @@ pub(super) fn check_schema(schema: &EventSchema, file: &Path) -> Result<(), Sche
     )
 }
 
-/// Number of values of each join attribute.
+/// Number of values of each join attribute. The error is a line and what is wrong with it.
 fn attribute_sizes(schema: &EventSchema) -> Result<BTreeMap<&str, usize>, (u32, String)> {
     let mut sizes = BTreeMap::new();
     for part in &schema.parts {
@@ -71,8 +73,8 @@ fn attribute_sizes(schema: &EventSchema) -> Result<BTreeMap<&str, usize>, (u32, 
                 );
                 return Err((part.line, why));
             }
-            if !(1..=COMPOSITE_VALUES).contains(&size) {
-                let why = format!("attribute {name} takes 1 to {COMPOSITE_VALUES} values");
+            if !(1..=MAX_COMPOSITE_VALUES).contains(&size) {
+                let why = format!("attribute {name} takes 1 to {MAX_COMPOSITE_VALUES} values");
                 return Err((part.line, why));
             }
         }
@@ -96,8 +98,8 @@ fn check_rule(
         if ![SIBLING, INTERRUPTED].contains(&name) && !marks.contains(name) {
             return Err(format!("nothing is ever marked as {name}; write MARK {name}(...)"));
         }
-        if values.of.len() > COMPOSITE_VALUES {
-            return Err(format!("mark {name} takes up to {COMPOSITE_VALUES} values"));
+        if values.of.len() > MAX_COMPOSITE_VALUES {
+            return Err(format!("mark {name} takes up to {MAX_COMPOSITE_VALUES} values"));
         }
     }
     if let Some(affect) = part.affects.iter().find(|affect| !sizes.contains_key(&*affect.attribute))

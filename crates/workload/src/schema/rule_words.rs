@@ -1,4 +1,4 @@
-//! Words and lists of values after a keyword.
+//! Reads the words and lists of values after a keyword of a schema line.
 
 use crate::schema::rules::AttributeValues;
 use crate::schema::tokens::SchemaToken;
@@ -9,8 +9,8 @@ pub(super) struct RuleWords<'line> {
 }
 
 impl<'line> RuleWords<'line> {
-    /// Words of the tokens after a keyword. Brackets around all of them, and the final semicolon,
-    /// are removed: the paper writes them.
+    /// Words of the tokens after a keyword. Brackets around all tokens, and the final semicolon,
+    /// are removed: the paper (Magpie) writes them.
     pub(super) fn after_keyword(tokens: &'line [SchemaToken]) -> RuleWords<'line> {
         let mut rest = tokens;
         if let [inside @ .., SchemaToken::Sign(";")] = rest {
@@ -27,7 +27,7 @@ impl<'line> RuleWords<'line> {
         self.rest.is_empty()
     }
 
-    /// The next word; commas before it are skipped.
+    /// The next word; commas before it are skipped. `None` if the next token is no word.
     pub(super) fn take_word(&mut self) -> Option<&'line str> {
         while self.take_sign(",") {}
         let [SchemaToken::Word(word), rest @ ..] = self.rest else { return None };
@@ -56,14 +56,14 @@ impl<'line> RuleWords<'line> {
         }
     }
 
-    /// The next sign.
+    /// The next sign; `None` if the next token is no sign.
     pub(super) fn take_any_sign(&mut self) -> Option<&'static str> {
         let [SchemaToken::Sign(sign), rest @ ..] = self.rest else { return None };
         self.rest = rest;
         Some(sign)
     }
 
-    /// `name(a, b)`, or `name` alone, which has its values in the attribute of its name.
+    /// `name(a, b)`, or `name` alone, which stands for `name(name)`.
     pub(super) fn take_values(&mut self) -> Result<AttributeValues, String> {
         let name = self.take_word().ok_or("a name is missing")?.to_owned();
         if !self.take_sign("(") {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub struct EventSchema {
     /// Origin of the schema, for errors.
     pub file: PathBuf,
-    /// Whether two sets with a seed event each are never joined (APART).
+    /// Whether two event sets that both have a seed event are never merged (APART).
     pub apart: bool,
     /// EVENT parts of the schema.
     pub parts: Vec<EventRule>,
@@ -22,13 +22,13 @@ pub struct EventSchema {
 pub struct EventRule {
     /// Line of the part, from 1.
     pub line: u32,
-    /// Kinds of the events to which it applies.
+    /// Kinds of the events to which the part applies.
     pub kinds: Vec<String>,
     /// Name of joined events instead of their kind (AS). Parts of one kind with different names
-    /// make an event each.
+    /// make a joined event each.
     pub renamed: Option<String>,
-    /// Kind of the kept event with the attributes for an event of this kind, for each of `kinds`
-    /// (AFTER).
+    /// For each of `kinds`, the kind of the earlier event of the same thread from which an event
+    /// takes the attributes that it lacks (AFTER).
     pub after: Vec<String>,
     /// Attribute with the thread to which the event belongs, if another thread posts the event.
     pub thread: Option<String>,
@@ -36,7 +36,7 @@ pub struct EventRule {
     pub conditions: Vec<EventCondition>,
     /// Join attributes (ATTRIBUTE), the strongest first.
     pub bindings: Vec<AttributeBinding>,
-    /// Attributes of the request with intervals that the event stops or starts (AFFECT).
+    /// Effects on intervals of the request that the event does not bind itself (AFFECT).
     pub affects: Vec<IntervalEffect>,
     /// Marks that are set on values (MARK) or cleared (UNMARK).
     pub marks: Vec<ValueMark>,
@@ -64,7 +64,7 @@ pub struct EventRule {
 pub struct AttributeValues {
     /// The name of the join attribute or of the mark.
     pub name: String,
-    /// Attributes of the event, or built-in ones.
+    /// Attributes of the event, or built-in ones such as `thread`.
     pub of: Vec<String>,
 }
 
@@ -80,7 +80,8 @@ pub enum BindMode {
     Stop,
     /// The event joins the interval if there is one.
     Live,
-    /// The event opens an interval if there is none, and leaves one of another request unchanged.
+    /// The event opens an interval if there is none, and leaves an interval of another request
+    /// unchanged.
     Claim,
     /// The event does not affect the interval; the value is noted for synchronisation only.
     Note,
@@ -182,7 +183,8 @@ pub enum ResourceKind {
 pub enum ProcessorUse {
     /// The thread runs from here on.
     In,
-    /// The thread does not run from here on: the reason is given, or is that of INSIDE.
+    /// The thread does not run from here on. Without a reason here, it is that of the thread's last
+    /// INSIDE.
     Out(Option<WaitReason>),
     /// The thread is runnable from here on.
     Ready,
@@ -213,7 +215,7 @@ pub enum WaitReason {
 /// Synthetic event at the begin of an event that is posted at its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyntheticBegin {
-    /// Attribute with the time of the begin.
+    /// Attribute with the time of the begin, or with the duration until the event.
     pub attribute: String,
     /// Format of the time of the begin.
     pub by: BeginBy,
@@ -237,7 +239,7 @@ pub struct SyncRule {
     pub line: u32,
     /// Kind of the event that signals.
     pub source: String,
-    /// Join attribute that both share.
+    /// Join attribute whose value both threads share.
     pub attribute: String,
     /// Kind of the event with which the other thread continues.
     pub destination: String,

@@ -41,7 +41,7 @@ pub(super) fn split_tokens(line: &str) -> Result<Vec<SchemaToken>, String> {
     Ok(tokens)
 }
 
-/// Number of bytes of the word at the begin of `text`. Commas in braces are part of it.
+/// Number of bytes of the word at the begin of `text`. Everything in braces is part of it.
 fn word_length(text: &str) -> usize {
     let mut in_braces = false;
     for (place, letter) in text.char_indices() {
@@ -56,7 +56,7 @@ fn word_length(text: &str) -> usize {
     text.len()
 }
 
-/// Words that `word` stands for: `a_{x,y}` is `a_x` and `a_y`.
+/// The words that a word with alternatives in braces stands for: `a_{x,y}` is `a_x` and `a_y`.
 pub(super) fn expand_braces(word: &str) -> Vec<String> {
     let braces = word.split_once('{').and_then(|(before, rest)| {
         rest.split_once('}').map(|(inside, after)| (before, inside, after))

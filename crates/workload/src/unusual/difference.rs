@@ -10,7 +10,7 @@ use crate::clusters::DemandedResource;
 pub struct UnusualRequest {
     /// Number of the request, or of the representative of several requests.
     pub request: u64,
-    /// Numbers of all these requests; some may be missing if not all are kept.
+    /// Numbers of all requests of the cluster; some may be missing if not all are kept.
     pub requests: Vec<u64>,
     /// Name of the request.
     pub name: String,

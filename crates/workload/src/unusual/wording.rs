@@ -1,4 +1,4 @@
-//! Words for differences.
+//! Words for the differences of unusual requests from usual ones.
 
 use out_of_core::NameInterner;
 
@@ -60,7 +60,7 @@ pub(super) fn structure_phrase(
     }
 }
 
-/// The role of a work, and the points between which it lies.
+/// The role that performs an element of work, and the points between which the work lies.
 fn work_phrase(elements: &[CanonicalElement], place: usize, names: &NameInterner) -> String {
     let point = |at: Option<usize>| at.and_then(|at| elements.get(at));
     let role = point(Some(place)).map_or(String::new(), |element| role_phrase(element, names));

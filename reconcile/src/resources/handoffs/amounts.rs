@@ -21,6 +21,7 @@ pub(crate) struct AmountMatcher {
 #[derive(Clone, Copy, Debug)]
 struct StoredAmount {
     signal: HandoffSignal,
+    /// The part of the signal's amount that no wait has taken yet.
     left: u64,
 }
 
@@ -47,9 +48,10 @@ impl AmountMatcher {
         self.stored.push_back(StoredAmount { signal, left: signal.amount });
     }
 
+    /// Reports the signals that no wait has taken anything of, and drops all stored amounts.
     fn emit_unreceived(&mut self, each: &mut impl FnMut(HandoffOutcome)) {
-        let untouched = self.stored.drain(..).filter(|held| held.left == held.signal.amount);
-        untouched.for_each(|held| each(HandoffOutcome::Unreceived(held.signal)));
+        let untouched = self.stored.drain(..).filter(|stored| stored.left == stored.signal.amount);
+        untouched.for_each(|stored| each(HandoffOutcome::Unreceived(stored.signal)));
     }
 
     /// Adds the next wait.
@@ -59,25 +61,25 @@ impl AmountMatcher {
         }
         // A thread that waited long found nothing there: the amount was given meanwhile.
         let waited = wait.end.saturating_sub(wait.begin) >= BLOCKED_NS;
-        let first = self.stored.front().map(|held| held.signal);
+        let first = self.stored.front().map(|stored| stored.signal);
         if waited && first.is_none_or(|first| first.end >= wait.begin) {
             self.is_known = true;
         }
-        let there = self.stored.iter().fold(0u64, |sum, held| sum.saturating_add(held.left));
-        if !self.is_known || !self.takes_all && wait.amount > there {
+        let sum = self.stored.iter().fold(0u64, |sum, stored| sum.saturating_add(stored.left));
+        if !self.is_known || !self.takes_all && wait.amount > sum {
             self.is_known = false;
             self.emit_unreceived(each);
             return each(HandoffOutcome::Woken(wait, None));
         }
         let (mut left, mut by) = (wait.amount, None);
         while left > 0
-            && let Some(held) = self.stored.front_mut()
+            && let Some(stored) = self.stored.front_mut()
         {
-            let taken = left.min(held.left);
-            (left, held.left) = (left - taken, held.left - taken);
-            by.get_or_insert(held.signal);
-            each(HandoffOutcome::HandOff(held.signal, wait));
-            if held.left == 0 {
+            let taken = left.min(stored.left);
+            (left, stored.left) = (left - taken, stored.left - taken);
+            by.get_or_insert(stored.signal);
+            each(HandoffOutcome::HandOff(stored.signal, wait));
+            if stored.left == 0 {
                 self.stored.pop_front();
             }
         }

@@ -77,7 +77,7 @@ fn unknown(found: &[HandoffOutcome]) -> Vec<i32> {
 }
 
 /// Times of signals that woke no thread, sorted.
-fn unheard(found: &[HandoffOutcome]) -> Vec<i64> {
+fn unreceived(found: &[HandoffOutcome]) -> Vec<i64> {
     let one = |one: &HandoffOutcome| match one {
         HandoffOutcome::Unreceived(signal) => Some(signal.time),
         _ => None,
@@ -101,7 +101,7 @@ fn a_signal_wakes_the_thread_that_waited_longest() {
         ],
     );
     assert_eq!(handed(&found), [(10, 5), (20, 6), (30, 7)]);
-    assert_eq!((unknown(&found), unheard(&found)), (vec![], vec![]));
+    assert_eq!((unknown(&found), unreceived(&found)), (vec![], vec![]));
 }
 
 #[test]
@@ -147,10 +147,10 @@ fn a_signal_without_a_waiter_is_lost_by_a_condition_and_kept_by_a_semaphore() {
     let handoff_events = [signal(10, 9, 1), wait(20, 21, 5)];
     let condition = waiters(false, &handoff_events);
     assert_eq!((handed(&condition), unknown(&condition)), (vec![], vec![5]));
-    assert_eq!(unheard(&condition), [10]);
+    assert_eq!(unreceived(&condition), [10]);
     let semaphore = waiters(true, &handoff_events);
     assert_eq!((handed(&semaphore), unknown(&semaphore)), (vec![(10, 5)], vec![]));
-    assert_eq!(unheard(&semaphore), [] as [i64; 0]);
+    assert_eq!(unreceived(&semaphore), [] as [i64; 0]);
     // In the order in which they were given, and one for each.
     let given = [signal(1, 8, 1), signal(2, 9, 1), wait(3, 4, 5), wait(5, 6, 6), wait(7, 8, 7)];
     let found = waiters(true, &given);
@@ -171,7 +171,7 @@ fn a_futex_wakes_as_many_threads_as_the_kernel_reports() {
         ],
     );
     assert_eq!(handed(&found), [(10, 5), (10, 6), (30, 7)]);
-    assert_eq!(unheard(&found), [20]);
+    assert_eq!(unreceived(&found), [20]);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_wait_that_began_while_the_signal_was_being_given_can_have_it() {
     let slow = HandoffEvent::Signal(HandoffSignal { time: 10, end: 15, by, amount: 1 });
     assert_eq!(handed(&waiters(false, &[slow, wait(12, 20, 5)])), [(10, 5)]);
     let late = waiters(false, &[slow, wait(16, 20, 5)]);
-    assert_eq!((handed(&late), unheard(&late)), (vec![], vec![10]));
+    assert_eq!((handed(&late), unreceived(&late)), (vec![], vec![10]));
 }
 
 #[test]
@@ -304,7 +304,7 @@ proptest! {
         all.sort_by_key(begin);
         let found = waiters(false, &all);
         prop_assert_eq!(handed(&found).len(), starts.len());
-        prop_assert!(unknown(&found).is_empty() && unheard(&found).is_empty());
+        prop_assert!(unknown(&found).is_empty() && unreceived(&found).is_empty());
     }
 
     #[test]

@@ -10,24 +10,25 @@ use std::collections::VecDeque;
 use super::{HandoffOutcome, HandoffSignal, HandoffWait};
 use crate::tuning::MAX_STORED_SIGNALS;
 
-/// The unsettled waits and signals of an object. Waits come in the order in which they begin,
+/// The undecided waits and signals of an object. Waits come in the order in which they begin,
 /// signals in the order of their calls, both merged by these times.
 #[derive(Debug)]
 pub(crate) struct WaiterMatcher {
     /// Whether a signal without a waiting thread is stored for the next wait.
-    keeps: bool,
+    stores_signals: bool,
     /// Waits in progress, in the order in which they began, and their signals.
     waiting: Vec<(HandoffWait, Option<AssignedSignal>)>,
     /// Signals that can still reach a wait.
-    left: VecDeque<PendingSignal>,
+    pending: VecDeque<PendingSignal>,
 }
 
 /// A signal assigned to a wait.
 #[derive(Clone, Copy, Debug)]
 struct AssignedSignal {
     signal: HandoffSignal,
-    /// Whether other waits got it as well, so that it can be given up.
-    of_all: bool,
+    /// Whether the signal wakes all waiting threads, so that it is not taken from one wait for
+    /// another.
+    is_broadcast: bool,
 }
 
 /// A signal that can still reach a wait: it is stored, or its call has not returned.
@@ -43,10 +44,10 @@ struct PendingSignal {
 impl PendingSignal {
     /// Assigns the signal to one more wait, if its number allows.
     fn assign_once(&mut self) -> Option<AssignedSignal> {
-        let of_all = self.more == u64::MAX;
-        self.more = self.more.checked_sub(u64::from(!of_all))?;
+        let is_broadcast = self.more == u64::MAX;
+        self.more = self.more.checked_sub(u64::from(!is_broadcast))?;
         self.is_received = true;
-        Some(AssignedSignal { signal: self.signal, of_all })
+        Some(AssignedSignal { signal: self.signal, is_broadcast })
     }
 
     /// Ends the signal, which can reach no further wait.
@@ -58,9 +59,9 @@ impl PendingSignal {
 }
 
 impl WaiterMatcher {
-    /// Matcher of a condition or a futex (`keeps` is false), or of a semaphore (true).
-    pub(crate) fn new(keeps: bool) -> WaiterMatcher {
-        WaiterMatcher { keeps, waiting: Vec::new(), left: VecDeque::new() }
+    /// Matcher of a condition or a futex (`stores_signals` is false), or of a semaphore (true).
+    pub(crate) fn new(stores_signals: bool) -> WaiterMatcher {
+        WaiterMatcher { stores_signals, waiting: Vec::new(), pending: VecDeque::new() }
     }
 
     /// Adds the next signal. An amount of `u64::MAX` wakes all waiting threads.
@@ -78,20 +79,20 @@ impl WaiterMatcher {
                 break;
             }
         }
-        self.left.push_back(left);
-        if self.left.len() > MAX_STORED_SIGNALS {
-            self.left.pop_front().into_iter().for_each(|first| first.end_signal(each));
+        self.pending.push_back(left);
+        if self.pending.len() > MAX_STORED_SIGNALS {
+            self.pending.pop_front().into_iter().for_each(|first| first.end_signal(each));
         }
     }
 
     /// Adds the next wait.
     pub(crate) fn add_wait(&mut self, wait: HandoffWait, each: &mut impl FnMut(HandoffOutcome)) {
         self.commit_before(wait.begin, each);
-        let keeps = self.keeps;
-        let reaches = |left: &&mut PendingSignal| keeps || left.signal.end >= wait.begin;
+        let stores_signals = self.stores_signals;
+        let reaches = |left: &&mut PendingSignal| stores_signals || left.signal.end >= wait.begin;
         let given = match wait.gave_up {
             true => None,
-            false => self.left.iter_mut().filter(reaches).find_map(PendingSignal::assign_once),
+            false => self.pending.iter_mut().filter(reaches).find_map(PendingSignal::assign_once),
         };
         self.waiting.push((wait, given));
     }
@@ -101,7 +102,8 @@ impl WaiterMatcher {
         self.commit_before(i64::MAX, each);
     }
 
-    /// Reports everything that was over before `now`.
+    /// Reports the waits that ended before `now`, and the signals that can reach no wait from then
+    /// on.
     fn commit_before(&mut self, now: i64, each: &mut impl FnMut(HandoffOutcome)) {
         loop {
             let over = self.waiting.iter().enumerate().filter(|(_, (wait, _))| wait.end < now);
@@ -119,21 +121,21 @@ impl WaiterMatcher {
             each(HandoffOutcome::Woken(wait, given.map(|given| given.signal)));
         }
         let is_over =
-            |left: &&PendingSignal| left.more == 0 || !self.keeps && left.signal.end < now;
-        while let Some(first) = self.left.front().filter(is_over) {
+            |left: &&PendingSignal| left.more == 0 || !self.stores_signals && left.signal.end < now;
+        while let Some(first) = self.pending.front().filter(is_over) {
             first.end_signal(each);
-            self.left.pop_front();
+            self.pending.pop_front();
         }
         if now == i64::MAX {
-            self.left.drain(..).for_each(|left| left.end_signal(each));
+            self.pending.drain(..).for_each(|left| left.end_signal(each));
         }
     }
 
-    /// Takes a signal within this wait from a wait that continues. Of several waits, the one that
-    /// began last gives up its signal.
+    /// Takes a signal that was given during `wait` from another wait, which continues. Of several
+    /// other waits, the one that began last gives up its signal.
     fn reassign_signal(&mut self, wait: &HandoffWait) -> Option<AssignedSignal> {
         let reaches = |given: &AssignedSignal| {
-            !given.of_all && given.signal.end >= wait.begin && given.signal.time <= wait.end
+            !given.is_broadcast && given.signal.end >= wait.begin && given.signal.time <= wait.end
         };
         let mut others = self.waiting.iter_mut().rev();
         let (_, given) = others.find(|(_, given)| given.as_ref().is_some_and(reaches))?;

@@ -1,6 +1,7 @@
 //! Detection of few messages that are sent and acknowledged one by one, though not turn by turn.
-//! How far the number of open messages strays over many turns (`detection`) is hardly known from a
-//! hundred turns. But if messages have usual sizes, the number in each turn is known, and other
+//! How far the number of open messages, not acknowledged yet, strays over many turns (`detection`)
+//! is hardly known from a hundred turns (a turn is all that one side sends until the other does).
+//! But if messages have usual sizes, the number in each turn is known, and other
 //! messages, such as the messages of a connection setup, can be left out. Then the whole sequence
 //! is better evidence: the number of open messages stays near its start, while a random walk of the
 //! same steps would have strayed far, even one that comes back in the end.

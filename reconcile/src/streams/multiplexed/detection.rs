@@ -30,7 +30,8 @@ use crate::tuning::{
 };
 
 /// Whether `next` belongs to another piece than `last`, the fragment before it in its direction, if
-/// calls need not take turns.
+/// calls need not take turns. A piece is what one thread moved without a pause, and without doing
+/// anything else in between.
 pub(crate) fn is_boundary(last: &FlowMessage, next: &FlowMessage) -> bool {
     let seen = |part: &FlowMessage| part.sent.or(part.received);
     match (seen(last), seen(next)) {
@@ -53,7 +54,7 @@ fn is_always_boundary(_: &FlowMessage, _: &FlowMessage) -> bool {
 #[derive(Debug)]
 pub(crate) struct MultiplexedTraits {
     /// Whether the second of two fragments belongs to another message than the first.
-    pub(crate) is_border: IsBoundary,
+    pub(crate) separates: IsBoundary,
     /// Usual sizes there and back.
     pub(crate) units: [UsualSizes; 2],
 }
@@ -92,29 +93,31 @@ pub(crate) fn detect_multiplexing(
     }
     let crosses = of_pieces.is_even() && crossings.are_many(of_pieces.turns);
     let units = || [0, 1].map(|side: usize| UsualSizes::from_turns(&turns[side].bytes));
-    let is_border: IsBoundary = match () {
+    let separates: IsBoundary = match () {
         () if of_pieces.is_acknowledged() => is_boundary,
         () if crosses => is_boundary,
         () if of_parts.is_one_per_turn() => is_always_boundary,
         () => {
             let units = units();
             if acknowledged::is_acknowledged(&turns, &units) {
-                return Some(MultiplexedTraits { is_border: is_always_boundary, units });
+                return Some(MultiplexedTraits { separates: is_always_boundary, units });
             }
             return pipelined::is_pipelined(&turns, &units)
-                .then_some(MultiplexedTraits { is_border: is_boundary, units });
+                .then_some(MultiplexedTraits { separates: is_boundary, units });
         }
     };
-    Some(MultiplexedTraits { is_border, units: units() })
+    Some(MultiplexedTraits { separates, units: units() })
 }
 
 /// Turns in which a request and an answer crossed.
 #[derive(Debug, Default)]
 struct CrossingTurns {
     turns: u64,
+    /// Whether the current turn is counted.
     is_counted: bool,
-    /// Number of fragments there and back, and of their bytes.
+    /// Number of fragments there and back.
     fragments: [u64; 2],
+    /// Number of their bytes.
     bytes: [u64; 2],
 }
 
@@ -144,6 +147,7 @@ impl CrossingTurns {
         }
     }
 
+    /// Whether enough of `turns` turns have messages that cross, and the messages are small.
     fn are_many(&self, turns: u64) -> bool {
         let is_small = |side: usize| self.bytes[side] <= MAX_CROSSING_BYTES * self.fragments[side];
         self.turns >= MIN_CROSSING_TURNS
@@ -160,15 +164,19 @@ struct FragmentBalance {
     turns: u64,
     /// The balance at the latest turns.
     latest: [i64; BALANCE_LAG_TURNS],
+    /// Changes over one turn.
     one: BalanceChanges,
+    /// Changes over [`BALANCE_LAG_TURNS`] turns.
     many: BalanceChanges,
 }
 
 /// Changes of the balance.
 #[derive(Debug, Default)]
 struct BalanceChanges {
+    /// Number of changes.
     count: f64,
     sum: f64,
+    /// Sum of the squares of all changes.
     squares: f64,
 }
 
@@ -187,7 +195,7 @@ impl BalanceChanges {
 }
 
 impl FragmentBalance {
-    /// A turn begins.
+    /// Begins a turn.
     fn begin_turn(&mut self) {
         let now = self.fragments[0] as i64 - self.fragments[1] as i64;
         let (turn, lag) = (self.turns as usize, BALANCE_LAG_TURNS as u64);
@@ -329,7 +337,7 @@ mod tests {
         let [done, given] = given_in_threes(1_000);
         let found = detect_multiplexing(done.iter().copied(), given.iter().copied(), 0);
         assert!(
-            found.is_some_and(|found| (found.is_border)(
+            found.is_some_and(|found| (found.separates)(
                 &fragment_at(0, false),
                 &fragment_at(1, false)
             )),

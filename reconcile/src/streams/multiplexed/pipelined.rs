@@ -15,6 +15,7 @@ use crate::tuning::{
 /// The turns of one direction, with their sizes in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct TurnSizes {
+    /// The size of each turn, in bytes.
     pub(crate) bytes: Vec<u64>,
     /// The sizes of the first fragments of each turn, in bytes.
     parts: Vec<[u64; MAX_MESSAGES_OF_A_PIECE]>,

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::calls::{FlowMessage, append_message};
 use crate::tuning::{
-    MAX_MESSAGES_OF_A_PIECE, MAX_SETUP_TURNS, MAX_USUAL_SIZES, MIN_ALONE, MIN_OF_A_USUAL_SIZE,
-    MIN_TOGETHER, MIN_TURNS_AFTER_SETUP, TURNS_A_USUAL_SIZE,
+    MAX_MESSAGES_OF_A_PIECE, MAX_SETUP_TURNS, MAX_USUAL_SIZES, MIN_OF_A_USUAL_SIZE,
+    MIN_SINGLE_MESSAGE_SHARE, MIN_TURNS_AFTER_SETUP, MIN_WHOLE_MESSAGES_SHARE, TURNS_A_USUAL_SIZE,
 };
 
 /// The usual sizes of the messages of one direction.
@@ -73,8 +73,8 @@ impl UsualSizes {
         };
         let is_usual = !sizes.is_empty()
             && sizes.len() <= MAX_USUAL_SIZES
-            && share(&|size| sizes.contains(size)) >= MIN_ALONE
-            && share(&is_whole) >= MIN_TOGETHER;
+            && share(&|size| sizes.contains(size)) >= MIN_SINGLE_MESSAGE_SHARE
+            && share(&is_whole) >= MIN_WHOLE_MESSAGES_SHARE;
         if is_usual { UsualSizes { sums, parts } } else { UsualSizes::default() }
     }
 
@@ -148,9 +148,11 @@ fn sums_of_sizes(sizes: &[u64]) -> BTreeMap<u64, Vec<u64>> {
 pub(crate) struct MessageCutter<'a, P> {
     fragments: P,
     units: &'a UsualSizes,
-    /// A part of a message, and the time in nanoseconds within which it may continue.
+    /// A part of a message that may continue.
     begun: Option<FlowMessage>,
+    /// Time within which a message may continue, in nanoseconds.
     gap: i64,
+    /// Complete messages.
     ready: VecDeque<FlowMessage>,
 }
 
@@ -160,6 +162,7 @@ impl<'a, P: Iterator<Item = FlowMessage>> MessageCutter<'a, P> {
         MessageCutter { fragments: pieces, units, begun: None, gap, ready: VecDeque::new() }
     }
 
+    /// Adds the next fragment, and makes the messages that it completes ready.
     fn take_fragment(&mut self, piece: FlowMessage) {
         let goes_on = |begun: &FlowMessage| {
             let [one, other] = [begun, &piece].map(|part| part.sent.or(part.received));

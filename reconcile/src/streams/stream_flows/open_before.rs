@@ -29,7 +29,7 @@ impl ConnectionMatcher<'_> {
         let ends =
             [self.connection.connecting, self.connection.accepting].map(|end| self.socket_at(end));
         if ends.iter().flatten().any(|socket| socket.aligned) {
-            return self.aligned(ends, streams, counts, samples, rows);
+            return self.write_aligned(ends, streams, counts, samples, rows);
         }
         if !ends.iter().flatten().any(|socket| socket.counted) {
             return self.write_messages(streams, counts, samples, rows);
@@ -40,12 +40,12 @@ impl ConnectionMatcher<'_> {
         };
         match CountedStreams::align_counts(streams, self.has_both_ends(), apart) {
             Some(streams) => self.write_messages(&streams, counts, samples, rows),
-            None => self.left_out(streams, counts),
+            None => self.count_left_out(streams, counts),
         }
     }
 
     /// Like [`write_connection`](Self::write_connection), for a unix stream.
-    fn aligned(
+    fn write_aligned(
         &self,
         ends: [Option<&KernelSocket>; 2],
         streams: &impl CallStreams,
@@ -64,15 +64,15 @@ impl ConnectionMatcher<'_> {
         let apart = one.clock_apart(other);
         let aligned =
             apart.and_then(|apart| AlignedStreams::align(streams, [one.found, other.found], apart));
-        let Some(aligned) = aligned else { return self.left_out(streams, counts) };
+        let Some(aligned) = aligned else { return self.count_left_out(streams, counts) };
         match CountedStreams::align_counts(&aligned, true, apart) {
             Some(streams) => self.write_messages(&streams, counts, samples, rows),
-            None => self.left_out(streams, counts),
+            None => self.count_left_out(streams, counts),
         }
     }
 
     /// Counts a connection for which it is uncertain which calls belong together.
-    fn left_out(
+    fn count_left_out(
         &self,
         streams: &impl CallStreams,
         counts: &mut Reconciliation,

@@ -74,6 +74,7 @@ impl ExampleRequest {
         example
     }
 
+    /// Adds the threads, without their shortest slices if there are too many, and the hand-offs.
     fn add_threads(&mut self, of: &RequestThreads, begin: i64) {
         let host = of.lanes.first().map(|lane| lane.host.as_str());
         let one_host = of.lanes.iter().all(|lane| Some(lane.host.as_str()) == host);
@@ -124,6 +125,8 @@ impl PageStep {
 }
 
 impl PageLane {
+    /// A thread with the slices of at least `shortest` nanoseconds. Its name includes the host
+    /// unless `one_host` is set.
     fn from_lane(lane: &ThreadLane, begin: i64, one_host: bool, shortest: i64) -> PageLane {
         let ThreadLane { host, process, thread, slices } = lane;
         let own =

@@ -12,15 +12,17 @@ export interface Side {
   period: 0 | 1;
 }
 
+/** What changed: a step's own time, its time on the network, or its existence. */
 export type What = "own" | "network" | "added" | "lost";
 
+/** A change with the number by which drawings and tables mark it. */
 export interface Marked {
   number: number;
   what: What;
-  /** Its index on either side. */
+  /** The index of the step on either side; null if it does not exist there. */
   before: number | null;
   after: number | null;
-  /** The number of steps below it that exist on one side only, too. */
+  /** The number of steps below the step that exist on one side only, too. */
   below: number;
   css: "worse" | "better";
   text: string;
@@ -37,7 +39,7 @@ export interface Compared {
   marked: Marked[];
 }
 
-/** Whether there were no such requests. */
+/** Whether the category has no requests in the period. */
 export function isEmpty({ tree, period }: Side): boolean {
   return tree.counts[period] === 0;
 }

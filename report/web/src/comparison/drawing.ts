@@ -29,7 +29,7 @@ export function drawing({ nodes, edges }: Comparison["map"]): DrawnMap {
   return { keys, names, map: { nodes: keys.map((_, name) => ({ name })), edges: drawn } };
 }
 
-/** Whether calls occur in one period only. */
+/** "new" or "gone" if the calls occur in one period only, otherwise empty. */
 export function state({ calls: [before, after] }: MapEdge): "new" | "gone" | "" {
   if (before > 0 === after > 0) return "";
   return after > 0 ? "new" : "gone";

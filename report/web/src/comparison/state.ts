@@ -16,15 +16,15 @@ export const tab = signal<Tab>("answer");
 export const measure = signal<Measure | null>(null);
 /** The selected mutation, counted from 1; null: the first of the list. */
 export const mutation = signal<number | null>(null);
-/** The originator that it is compared with, counted from 1. */
+/** The originator that the mutation is compared with, counted from 1. */
 export const originator = signal(1);
-/** Whether all of its steps are listed, not only the changed ones. */
+/** Whether all steps of the mutation are listed, not only the changed ones. */
 export const whole = signal(false);
 /** The ranking of the mutations. */
 export const rank = signal<Rank>("contribution");
 /** The search text. */
 export const query = signal("");
-/** The node of the map of which only the lines are shown. */
+/** The selected node of the map, whose lines alone are bright; null: none. */
 export const node = signal<string | null>(null);
 
 function one<Value extends string>(values: readonly Value[], text: string | null): Value | null {

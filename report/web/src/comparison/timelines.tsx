@@ -14,7 +14,7 @@ const [BOX, LANE, GAP, HEAD, AXIS] = [22, 17, 6, 24, 26];
 const NARROWEST = 280;
 /** The width of a character, rather overestimated. */
 const CHARACTER = 7;
-/** Narrower parts are not drawn, in pixels. */
+/** Minimum width of a part that is drawn, in pixels. */
 const LEAST = 0.4;
 /** Minimum number of characters of a name. */
 const SHORTEST = 6;

@@ -12,12 +12,12 @@ export interface Shape {
 /** Minimum ratio between the ends of an axis. */
 const SHORTEST = 1.1;
 
-/** One of the two distributions. */
+/** The distribution of one period. */
 export function shape({ bounds_ns, shares }: Distribution, side: 0 | 1): Shape {
   return { bounds: bounds_ns, shares: shares[side] };
 }
 
-/** Both in `count` buckets of one axis; null if both are empty. */
+/** Both distributions in `count` buckets of one axis; null if both are empty. */
 export function together(shapes: [Shape, Shape], count: number): { bounds: number[]; shares: [number[], number[]] } | null {
   const ends = shapes.flatMap(({ bounds, shares }) => {
     const filled = shares.flatMap((share, at) => (share > 0 ? [at] : []));
@@ -68,12 +68,15 @@ export function steps(shares: number[], most: number): string {
 /** Round numbers by how round they are. */
 const ROUND = [[1], [2, 5], [3, 7], [1.5, 4, 6, 8], [1.2, 2.5, 9]];
 
-/** Round times between both that are drawn at least `apart` from each other, the roundest first. */
+/**
+ * Round times from `low` to `high` for the labels of an axis. Labels are at least `apart` from each
+ * other at their positions `at`; rounder times take precedence.
+ */
 export function labelled(low: number, high: number, at: (time: number) => number, apart: number): number[] {
   const powers: number[] = [];
   for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10) powers.push(power);
   const wanted = ROUND.flatMap((factors) => powers.flatMap((power) => factors.map((factor) => +(factor * power).toPrecision(6))));
-  // Within less than the smallest of these steps, equal ones.
+  // An axis that is shorter than the smallest of these steps gets labels in equal steps.
   const all = [...wanted, ...(high < 1.5 * low ? logTicks(low, high) : [])].filter((time) => time >= low && time <= high);
   const placed: number[] = [];
   for (const time of all) if (placed.every((other) => Math.abs(at(other) - at(time)) >= apart)) placed.push(time);

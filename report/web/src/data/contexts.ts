@@ -98,7 +98,7 @@ export interface Explained {
   deviation: number;
   /** The share of the standard deviation that they explain. */
   share: number;
-  /** The same beyond what as many contexts explain by chance. */
+  /** The share that they explain beyond the share that as many contexts explain by chance. */
   beyond_chance: number;
 }
 
@@ -107,7 +107,7 @@ export interface Explained {
  * calls.
  */
 export interface OfLevel {
-  /** The number of all of them, and the number of calls of the omitted ones. */
+  /** The number of all contexts of this kind, and the number of calls of the omitted ones. */
   all: number;
   left_calls: number;
   shown: Context[];
@@ -116,7 +116,7 @@ export interface OfLevel {
 export interface Context extends Summary {
   id: number;
   name: string;
-  /** Whether it makes the operation slow. */
+  /** Whether the context makes the operation slow. */
   slow?: boolean;
   /** For a trace-context: the class of traces, and the step in it. */
   class?: number;

@@ -37,7 +37,7 @@ export interface Overview {
   };
   /** Whether there is a batch with the contexts of operations. */
   contexts: boolean;
-  /** Whether it has the costs of requests; left out if not. */
+  /** Whether there is a batch with the costs of requests; left out if not. */
   workload?: boolean;
   /** The number of patterns in a batch of details. */
   group: number;
@@ -67,7 +67,7 @@ export interface Operations {
   name: number[];
   /** The node that receives the request, by the number of a name. */
   node: number[];
-  /** Whether paths begin with it. */
+  /** Whether paths begin with the operation. */
   root: boolean[];
   calls: number[];
   /** Calls with a known outcome. */
@@ -87,7 +87,7 @@ export interface OneSided {
   /** Whether the node at that end was traced. */
   traced: boolean;
   messages: number;
-  /** The number of their flows. */
+  /** The number of flows of these messages. */
   flows: number;
   bytes: number;
 }
@@ -131,10 +131,10 @@ export interface MapEdge {
   back: number;
   network: number | null;
   untraced: number | null;
-  /** The sums of all such delays. */
+  /** The sums of all delays on the network, and of all times at an untraced node. */
   network_time: number;
   untraced_time: number;
-  /** The time for which its connections were made. */
+  /** The sum of the times for which connections were made. */
   connect_time: number;
   bytes: number;
 }
@@ -151,7 +151,7 @@ export interface Series {
 /** "connect": the time that the sender waited for a connection. */
 export type Part = "node" | "network" | "untraced" | "connect";
 
-/** A delay; the histogram is bin, weight, bin, weight: bin `b` goes from 2^(b/8) to 2^((b+1)/8). */
+/** A delay; `distribution` in `src/pattern/histogram.ts` describes the list of the histogram. */
 export interface Delay {
   mean: number;
   p50: number;

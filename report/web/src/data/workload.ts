@@ -11,7 +11,7 @@ export interface Workload {
   charged: number | null;
   /** The error of the model, as shares; null if there was no demand. */
   error: { processor: number | null; disk: number | null; network: number | null };
-  /** The largest one first. */
+  /** The clusters, the largest first. */
   clusters: Cluster[];
   /** The number of omitted clusters, and of their requests. */
   left: [clusters: number, requests: number];
@@ -19,7 +19,7 @@ export interface Workload {
   unusual_left: number;
   /** Example requests. */
   examples: Example[];
-  /** The command that shows all of it. */
+  /** The command that shows all costs. */
   command: string;
 }
 
@@ -64,9 +64,9 @@ export interface Example {
 export interface Step {
   parent: number | null;
   name: string;
-  /** Null if it is not known. */
+  /** The begin and the end of the step; null if they are not known. */
   time: [from: number, to: number] | null;
-  /** Null if it was not recorded. */
+  /** Times by resource; null if they were not recorded. */
   spent: Spent | null;
 }
 

@@ -12,7 +12,7 @@ export interface Box {
 
 /** Positions along a line where a label is tried, the best first. */
 const PLACES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.12, 0.88];
-/** Distances from its line. */
+/** Distances of a label from its line that are tried, the best first. */
 const BESIDE = [3.5, 9, 16];
 /** Distance between a label and its surroundings. */
 const APART = 2;

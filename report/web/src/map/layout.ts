@@ -19,9 +19,9 @@ export const CHARACTER = 7.8;
 export const LABEL = { width: 54, height: 27 };
 
 export interface PlacedNode {
-  /** Its index in the overview's map. */
+  /** The node's index in the overview's map. */
   index: number;
-  /** Its centre. */
+  /** The centre of the node. */
   x: number;
   y: number;
   width: number;

@@ -84,7 +84,7 @@ function smooth(stops: Point[]): Point[] {
   );
 }
 
-/** From the right side of a node above it and back to its left side. */
+/** A line from a node to itself: from its right side, above it, to its left side. */
 function loop(index: number, box: Box): Line {
   const [right, left] = [box.x + box.width / 2, box.x - box.width / 2 - GAP - TIP.length];
   const up = box.y - box.height / 2 - 12;

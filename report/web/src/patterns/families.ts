@@ -8,11 +8,11 @@ import { compareValues, type Values, values } from "./rank";
 /** A row of the list. */
 export interface Row {
   rank: number;
-  /** The number of others that it represents; 0 if it represents only itself. */
+  /** The number of other patterns of a family that the row represents; 0 if there are none. */
   alike: number;
-  /** Whether these have rows of their own below. */
+  /** Whether the other patterns have rows of their own below. */
   isOpen: boolean;
-  /** Whether it is one of the rows below. */
+  /** Whether the row is one of the rows below that of an open family. */
   isMember: boolean;
   /** The values for the ranking: sums over the whole family. */
   values: Values;

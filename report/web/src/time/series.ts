@@ -60,7 +60,7 @@ export function enough(means: (number | null)[], expected: number[]): (number | 
   return means.map((mean, slice) => ((expected[slice] ?? 0) >= FEW ? mean : null));
 }
 
-/** The means of few. */
+/** The means of few paths. */
 export function few(means: (number | null)[], expected: number[]): (number | null)[] {
   return means.map((mean, slice) => ((expected[slice] ?? 0) >= FEW ? null : mean));
 }

@@ -19,7 +19,7 @@ export interface Block {
   with: number | null;
 }
 
-/** The way of computing. */
+/** The index of computing among the ways. */
 const PROCESSOR = 0;
 
 /** A row for each thread, and one for each processor that they ran on. */

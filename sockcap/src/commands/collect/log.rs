@@ -62,6 +62,7 @@ impl RateLimitedLog {
         })
     }
 
+    /// Lines with the numbers of suppressed lines, of the kinds that may have a line at `now`.
     fn suppressed_lines(&self, now: Instant) -> Vec<String> {
         let mut kinds = self.kinds.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut lines = Vec::new();

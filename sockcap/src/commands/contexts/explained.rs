@@ -13,8 +13,8 @@ use crate::output;
 use crate::table::{ColumnAlignment, ScreenTable, write_folded};
 use crate::tuning::MAX_OPERATIONS_NAMED;
 
-/// Writes the explanation of the operation that `wanted` names, with at most `limit` contexts of
-/// each context.
+/// Writes the explanation of the operation that `wanted` names, with at most `limit` inner contexts
+/// of each context.
 pub(super) fn write_explanation(
     analysis: &ContextAnalysis,
     wanted: &str,
@@ -49,14 +49,14 @@ fn find_operation<'a>(
     wanted: &str,
 ) -> Result<&'a OperationProfile, CommandError> {
     let small = wanted.to_lowercase();
-    let ways: [&dyn Fn(&OperationProfile) -> bool; 3] = [
+    let matchers: [&dyn Fn(&OperationProfile) -> bool; 3] = [
         &|operation| operation.name == wanted,
         &|operation| operation.names.operation == wanted || operation.names.node == wanted,
         &|operation| operation.name.to_lowercase().contains(&small),
     ];
-    for way in ways {
+    for matches in matchers {
         let found: Vec<&OperationProfile> =
-            profile.operations.iter().filter(|operation| way(operation)).collect();
+            profile.operations.iter().filter(|operation| matches(operation)).collect();
         match found.as_slice() {
             [] => {}
             [only] => return Ok(only),
@@ -102,28 +102,32 @@ fn write_contexts(
         let mut known = summaries.filter_map(|summary| summary.spent.as_ref());
         known.any(|spent| spent.mean_of(resource) > 0.0)
     };
-    let ways: Vec<(&'static str, StepResource)> = WAYS
+    let resources: Vec<(&'static str, StepResource)> = RESOURCE_TITLES
         .into_iter()
         .zip(StepResource::ALL)
         .filter(|(_, resource)| is_spent(*resource))
         .collect();
-    head.extend(ways.iter().map(|(name, _)| (*name, ColumnAlignment::Right)));
+    head.extend(resources.iter().map(|(name, _)| (*name, ColumnAlignment::Right)));
     head.push(("CONTEXT", ColumnAlignment::Left));
-    let ways: Vec<StepResource> = ways.into_iter().map(|(_, resource)| resource).collect();
+    let resources: Vec<StepResource> =
+        resources.into_iter().map(|(_, resource)| resource).collect();
     let mut table = ScreenTable::new(&head);
-    table.add_row(context_cells(&operation.summary, &ways, &operation.name), Vec::new());
-    add_contexts(&operation.contexts, 1, limit, &ways, &mut table);
+    table.add_row(context_cells(&operation.summary, &resources, &operation.name), Vec::new());
+    add_contexts(&operation.contexts, 1, limit, &resources, &mut table);
     table.write_table(output::width_limit(), out)
 }
 
 /// Titles of the columns of mean times by resource, in the order of [`StepResource::ALL`].
-const WAYS: [&str; 7] = ["PROCESSOR", "RUNNABLE", "DISK", "LOCK", "PEER", "ASLEEP", "UNKNOWN"];
+const RESOURCE_TITLES: [&str; 7] =
+    ["PROCESSOR", "RUNNABLE", "DISK", "LOCK", "PEER", "ASLEEP", "UNKNOWN"];
 
+/// Adds rows for the slowest `limit` contexts, each with the rows of its inner contexts. `depth` is
+/// the indentation.
 fn add_contexts(
     contexts: &[ContextProfile],
     depth: usize,
     limit: usize,
-    ways: &[StepResource],
+    resources: &[StepResource],
     table: &mut ScreenTable,
 ) {
     let indent = "  ".repeat(depth);
@@ -132,24 +136,24 @@ fn add_contexts(
     slowest.sort_by(|a, b| mean(b).partial_cmp(&mean(a)).unwrap_or(std::cmp::Ordering::Equal));
     for context in slowest.iter().take(limit) {
         let name = format!("{indent}{} {}", context.level, context.name);
-        table.add_row(context_cells(&context.summary, ways, &name), Vec::new());
+        table.add_row(context_cells(&context.summary, resources, &name), Vec::new());
         // The only inner context of a context describes the same executions.
         if let [only] = context.contexts.as_slice()
             && only.contexts.len() <= 1
         {
             continue;
         }
-        add_contexts(&context.contexts, depth + 1, limit, ways, table);
+        add_contexts(&context.contexts, depth + 1, limit, resources, table);
     }
     if contexts.len() > limit {
         let more = count_noun((contexts.len() - limit) as u64, "more context", "more contexts");
-        let mut cells = vec![String::new(); 7 + ways.len()];
+        let mut cells = vec![String::new(); 7 + resources.len()];
         cells.push(format!("{indent}and {more}, less slow"));
         table.add_row(cells, Vec::new());
     }
 }
 
-fn context_cells(summary: &ContextSummary, ways: &[StepResource], name: &str) -> Vec<String> {
+fn context_cells(summary: &ContextSummary, resources: &[StepResource], name: &str) -> Vec<String> {
     let times = summary.times.as_ref();
     let in_words = |value: Option<f64>| {
         value.map_or("–".to_owned(), |value| format_duration(value).to_string())
@@ -163,12 +167,17 @@ fn context_cells(summary: &ContextSummary, ways: &[StepResource], name: &str) ->
         in_words(times.map(|times| times.q3)),
         times.and_then(|times| times.modes).map_or("–".to_owned(), |modes| modes.to_string()),
     ];
-    cells.extend(ways.iter().map(|way| in_words(summary.spent.map(|spent| spent.mean_of(*way)))));
+    cells.extend(
+        resources
+            .iter()
+            .map(|resource| in_words(summary.spent.map(|spent| spent.mean_of(*resource)))),
+    );
     cells.push(to_printable(name));
     cells
 }
 
-/// The tree of a class, with the slow steps marked.
+/// Writes the call tree of the trace class `number`, with the `slow` steps marked. Steps that are
+/// more than `limit` steps away from a slow one are left out.
 fn write_tree(
     profile: &Profile,
     number: u32,

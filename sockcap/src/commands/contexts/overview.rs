@@ -13,7 +13,7 @@ use crate::output;
 use crate::table::{ColumnAlignment, ScreenTable, write_folded};
 use crate::tuning::INSTRUMENTATION_BINS;
 
-/// Writes how much contexts explain.
+/// Writes the totals, and for each operation how much of its response times contexts explain.
 pub(super) fn write_overview(
     analysis: &ContextAnalysis,
     limit: usize,
@@ -164,6 +164,7 @@ pub(super) fn write_instrumentations(
     table.write_table(output::width_limit(), out)
 }
 
+/// Cells of one row of instrumentations: medians over the instrumentations `of`.
 fn bin_cells(operations: String, of: &[&InstrumentationPoint]) -> Vec<String> {
     let numbers = |value: fn(&InstrumentationPoint) -> f64| {
         let mut values: Vec<f64> = of.iter().map(|one| value(one)).collect();

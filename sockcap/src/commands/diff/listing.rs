@@ -75,6 +75,8 @@ fn place_words(of: &TreePlace) -> String {
     }
 }
 
+/// Lines below the row of a mutation: its changed hops, its share, its originator, and what
+/// explains it.
 fn lines_below(mutation: &DescribedMutation) -> Vec<String> {
     let places = &mutation.tree.places;
     let name = |number: u32| places.get(number as usize).map_or("?".to_owned(), place_words);

@@ -127,6 +127,7 @@ fn change_shares_line(name: &str, parts: &ChangeBreakdown) -> String {
     format!("{name} {}: {}{rest}", format_change(parts.total_ns), shown.join("; "))
 }
 
+/// Writes the first suspect with its evidence, and the names of the next ones.
 fn write_suspects(
     title: &str,
     suspects: &[DescribedSuspect],

@@ -107,7 +107,8 @@ impl PeriodPoint {
 /// Both periods, open for reading.
 pub(super) struct PeriodPair {
     tables: Vec<RequestTables>,
-    /// The start and end of each period.
+    /// The start and end of each period, in nanoseconds since the Unix epoch; `None` without a
+    /// bound.
     cuts: [(Option<i64>, Option<i64>); 2],
     names: [String; 2],
     directories: Vec<DataDir>,
@@ -206,7 +207,7 @@ impl PeriodPair {
         self.directories.iter().map(open).collect()
     }
 
-    /// Both periods, of the tables `tables`.
+    /// Both periods, in `tables`: one table for both, or one for each.
     pub(super) fn periods_of_tables<'t>(&self, tables: &'t [RequestTables]) -> [Period<'t>; 2] {
         let [first, second] = self.cuts;
         let of = |place: usize| &tables[place.min(tables.len() - 1)];

@@ -34,6 +34,7 @@ pub(super) fn dump_switches(path: &Path, out: &mut impl Write) -> Result<(), Com
     Ok(result?)
 }
 
+/// Writes a record. `ahead` is the time since the epoch minus the monotonic clock, in nanoseconds.
 fn write_switch(out: &mut impl Write, ahead: i64, switch: &ThreadSwitch) -> io::Result<()> {
     let ThreadSwitch { time: at, processor, thread, process, event } = switch;
     write!(out, "{} ", format_utc(at.saturating_add(ahead)))?;

@@ -24,7 +24,7 @@ use crate::words;
 pub(super) struct RecordedProcesses {
     /// The recorded processes, one for each readable log.
     pub(super) processes: Vec<RecordedProcess>,
-    /// The reasons why others cannot be read.
+    /// The reasons why other logs cannot be read.
     pub(super) unreadable: Vec<String>,
     /// Number of logs of other users, which are not read.
     #[serde(skip)]

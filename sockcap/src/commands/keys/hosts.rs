@@ -88,7 +88,7 @@ impl HostKeysCommand {
     }
 }
 
-/// Whether an item occurs for the first time.
+/// A predicate that is true for the first occurrence of each name.
 fn first_occurrence<'a>() -> impl FnMut(&&'a String) -> bool {
     let mut seen = BTreeSet::new();
     move |name| seen.insert(*name)

@@ -20,7 +20,7 @@ use super::{folders, recording, unix_peers};
 use crate::error::CommandError;
 use crate::output::{count_noun, tell};
 use crate::signals::stop_on_signals_or_hangup;
-use crate::tuning::{LOOKS_FOR_CHILDREN, TICK};
+use crate::tuning::{ATTACH_CHECK_PAUSE, CHILD_SEARCHES};
 
 /// The processes to record, and the options.
 pub(super) struct AttachArguments<'a> {
@@ -53,8 +53,10 @@ pub(super) fn record_attached(asked: &AttachArguments<'_>) -> Result<(), Command
         CommandError::file_error(&asked.directory.join("hosts").join(&host), source)
     })?;
     let stop = stop_on_signals_or_hangup()?;
-    let injection =
-        InjectionSession::begin_injection(asked.library, folders::of_host(asked.directory, &host))?;
+    let injection = InjectionSession::begin_injection(
+        asked.library,
+        folders::host_folder(asked.directory, &host),
+    )?;
     let variables = library_variables(asked, &host, &injection);
     let recorded = attach_all(asked, &injection, &variables)?;
     let longest = recorded.iter().map(|of| of.attached.stopped_time()).max().unwrap_or_default();
@@ -153,7 +155,7 @@ fn attach_to_children(
     let mut recorded = Vec::new();
     // A child may execute another program during an attempt: it is tried again.
     let mut failed: BTreeMap<u32, injector::Error> = BTreeMap::new();
-    for _ in 0..LOOKS_FOR_CHILDREN {
+    for _ in 0..CHILD_SEARCHES {
         let again: Vec<u32> = failed.keys().copied().collect();
         let fresh = find_descendants(&known).into_iter().filter(|process| known.insert(*process));
         let processes: Vec<u32> = fresh.chain(again).collect();
@@ -177,7 +179,7 @@ fn attach_to_children(
             }
         }
         if !failed.is_empty() {
-            std::thread::sleep(TICK);
+            std::thread::sleep(ATTACH_CHECK_PAUSE);
         }
     }
     let has_failed = |error: &injector::Error| {
@@ -202,7 +204,8 @@ fn attach_process(
     let end = pidfd_open(pid, PidfdFlags::empty()).map_err(gone)?;
     // The look-up of peers comes last: it may take long, and all checks of the library come before
     // it.
-    let peers = unix_peers::of(process).map(|peers| (unix_peers::VARIABLE.into(), peers.into()));
+    let peers = unix_peers::peers_variable(process)
+        .map(|peers| (unix_peers::VARIABLE.into(), peers.into()));
     let variables: Vec<(OsString, OsString)> = variables.iter().cloned().chain(peers).collect();
     let attached = injector::attach_process(process, injection.patcher(), &variables)?;
     Ok(WatchedProcess { attached, end })
@@ -221,7 +224,7 @@ fn wait_briefly(recorded: &[WatchedProcess]) -> bool {
         // A failed poll is ignored.
         poll(&mut end, Some(&now)) != Ok(1)
     };
-    std::thread::sleep(TICK);
+    std::thread::sleep(ATTACH_CHECK_PAUSE);
     recorded.iter().any(|of| is_running(&of))
 }
 

@@ -2,8 +2,9 @@
 //! could not make them.
 //!
 //! A recorder with rights lets processes of all users make logs in the folder of the host
-//! ([`SHARED`]), and nowhere else: they can neither list it nor remove files of others, and cannot
-//! make folders of other hosts. Without such rights, only the recorder's own user has access.
+//! ([`SHARED_MODE`]), and nowhere else: they can neither list it nor remove files of others, and
+//! cannot make folders of other hosts. Without such rights, only the recorder's own user has
+//! access.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,16 +16,16 @@ use rustix::process::geteuid;
 
 /// Permissions of a host's folder with logs of several users: all users may make logs, but only the
 /// folder's owner lists it, and no user removes a log of another.
-const SHARED: Mode = Mode::from_raw_mode(0o1733);
+const SHARED_MODE: Mode = Mode::from_raw_mode(0o1733);
 
 /// Permissions of a host's folder with logs of one user.
-const ALONE: Mode = Mode::from_raw_mode(0o750);
+const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o750);
 
 /// Permissions of the folder of all hosts.
-const HOSTS: Mode = Mode::from_raw_mode(0o755);
+const HOSTS_MODE: Mode = Mode::from_raw_mode(0o755);
 
 /// Permissions for all users of folders made by earlier versions.
-const OPEN_TO_ALL: u32 = 0o1777;
+const FORMER_MODE: u32 = 0o1777;
 
 /// Makes the folder of `host` in the data directory, if it is missing. No link is followed below
 /// the data directory.
@@ -34,21 +35,28 @@ const OPEN_TO_ALL: u32 = 0o1777;
 pub(super) fn make_host_folder(directory: &Path, host: &str) -> io::Result<()> {
     let data = open(directory, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let is_root = geteuid().is_root();
-    let hosts = make_folder(&data, "hosts", HOSTS, is_root)?;
-    let folder =
-        make_folder(&hosts, &folder_name(host), if is_root { SHARED } else { ALONE }, is_root)?;
+    let hosts = make_folder(&data, "hosts", HOSTS_MODE, is_root)?;
+    let folder = make_folder(
+        &hosts,
+        &folder_name(host),
+        if is_root { SHARED_MODE } else { PRIVATE_MODE },
+        is_root,
+    )?;
     let (owner, of_folder) = (fstat(&data)?.st_uid, fstat(&folder)?);
-    let lacks = SHARED.as_raw_mode() & !of_folder.st_mode;
+    let lacks = SHARED_MODE.as_raw_mode() & !of_folder.st_mode;
     if is_root && lacks != 0 && of_folder.st_uid == owner {
         // The folder belongs to the owner of the data directory, who recorded alone before and
         // could put anything there.
-        fchmod(&folder, Mode::from_raw_mode(of_folder.st_mode & 0o7777 | SHARED.as_raw_mode()))?;
+        fchmod(
+            &folder,
+            Mode::from_raw_mode(of_folder.st_mode & 0o7777 | SHARED_MODE.as_raw_mode()),
+        )?;
     }
     Ok(())
 }
 
 /// Path of a host's folder.
-pub(super) fn of_host(directory: &Path, host: &str) -> PathBuf {
+pub(super) fn host_folder(directory: &Path, host: &str) -> PathBuf {
     directory.join("hosts").join(folder_name(host))
 }
 
@@ -78,7 +86,7 @@ fn make_folder(parent: impl AsFd, name: &str, mode: Mode, is_exact: bool) -> io:
     };
     let status = fstat(&folder)?;
     let is_of_before =
-        status.st_mode & 0o7777 == OPEN_TO_ALL && status.st_uid == geteuid().as_raw();
+        status.st_mode & 0o7777 == FORMER_MODE && status.st_uid == geteuid().as_raw();
     if is_new && is_exact || is_of_before {
         fchmod(&folder, mode)?;
     }
@@ -105,7 +113,7 @@ mod tests {
         assert_eq!((mode_of(&hosts), mode_of(&host)), expected);
         // Directories as earlier versions made them.
         for path in [&hosts, &host] {
-            fs::set_permissions(path, Permissions::from_mode(OPEN_TO_ALL)).unwrap();
+            fs::set_permissions(path, Permissions::from_mode(FORMER_MODE)).unwrap();
         }
         make_host_folder(place.path(), "a/b").unwrap();
         assert_eq!((mode_of(&hosts), mode_of(&host)), expected);

@@ -22,7 +22,7 @@ use crate::output::tell;
 use crate::places;
 
 /// Name of the injected library, which lies next to the preloaded one.
-const LIBRARY: &str = "libsockcap_injected.so";
+const INJECTED_LIBRARY: &str = "libsockcap_injected.so";
 
 /// Symbols that the library exports: its first function, what the GS base points to, the entries
 /// before and after a system call, and its data for goroutines.
@@ -34,19 +34,19 @@ const BEFORE_IN_GOROUTINE: &str = "sockcap_before_in_goroutine";
 const READY: &str = "sockcap_ready";
 const GOROUTINES: &str = "sockcap_goroutines";
 
-/// Symbols by which it is taken out of a running program: its last function, how hooks wait, its
-/// mappings, and the switch that turns it off if it cannot be taken out.
+/// Symbols by which the library is taken out of a running program: its last function, how hooks
+/// wait, its mappings, and the switch that turns it off if it cannot be taken out.
 const END: &str = "sockcap_end";
 const WAITING: &str = "sockcap_waiting";
 const MAPPED: &str = "sockcap_mapped";
 const SWITCH: &str = "sockcap_switch";
 
-/// Symbol with the numbers of descriptors that are passed to it if no path leads to the files it
-/// needs.
+/// Symbol with the numbers of descriptors that are passed to the library if no path leads to the
+/// files that it needs.
 const HANDED: &str = "sockcap_handed";
 
 /// Variable with the socket for announcements.
-const SOCKET: &str = "SOCKCAP_INJECTOR";
+const SOCKET_VARIABLE: &str = "SOCKCAP_INJECTOR";
 
 /// Programs into which the library could not be put, with the reasons.
 type InjectionFailures = Arc<Mutex<Vec<(PathBuf, String)>>>;
@@ -67,7 +67,7 @@ impl InjectionSession {
         preloaded: &Path,
         logs: PathBuf,
     ) -> Result<InjectionSession, CommandError> {
-        let path = preloaded.with_file_name(LIBRARY);
+        let path = preloaded.with_file_name(INJECTED_LIBRARY);
         let folder = tempfile::Builder::new().prefix("sockcap-").tempdir();
         let folder = folder.map_err(|source| CommandError::file_error(&env::temp_dir(), source))?;
         let patcher = Arc::new(read_patcher(&path, logs, socket_path(&folder))?);
@@ -88,7 +88,7 @@ impl InjectionSession {
 
     /// The variable with the address for announcements.
     pub(super) fn announced_at(&self) -> (&'static str, PathBuf) {
-        (SOCKET, socket_path(&self.folder))
+        (SOCKET_VARIABLE, socket_path(&self.folder))
     }
 
     /// The patcher, which has the places of system calls in programs.

@@ -104,7 +104,7 @@ pub(super) fn print_summary(ended: &EndedRecording) {
 }
 
 /// Prints the activities of a kind that are not captured, unless the trace lacks nothing because of
-/// them, or the user has just asked for that.
+/// them, or the user has just asked to leave them out.
 fn print_uncaptured(kind: UncapturedKind, things: &BTreeMap<(UncapturedThing, String), u64>) {
     if matches!(kind, UncapturedKind::KernelSocket | UncapturedKind::LeftOutTasks) {
         return;

@@ -54,10 +54,10 @@ impl SwitchRecording {
         let rings = PerfRings::open_rings()?;
         let (writer, path) = create_file(directory, host, recording)?;
         let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
-        let told = stop.try_clone()?;
+        let stop_copy = stop.try_clone()?;
         let work = move || {
             SwitchRecorder { rings, writer, tally: SwitchTally::default(), marked: 0 }
-                .record_until(&told)
+                .record_until(&stop_copy)
         };
         let thread = std::thread::Builder::new().name("switches".to_owned()).spawn(work);
         match thread {
@@ -78,8 +78,8 @@ impl SwitchRecording {
 
     /// Ends the recording, with all events until now.
     pub(super) fn finish_recording(self) -> SwitchTally {
-        let told = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
-        let failed = told.err().map(io::Error::from);
+        let written = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        let failed = written.err().map(io::Error::from);
         match failed {
             Some(failed) => SwitchTally { failed: Some(failed), ..SwitchTally::default() },
             None => self.thread.join().unwrap_or_default(),

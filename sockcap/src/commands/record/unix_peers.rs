@@ -24,9 +24,9 @@ pub(super) const VARIABLE: &str = "SOCKCAP_UNIX_PEERS";
 const MAX_SOCKETS: usize = 1 << 14;
 
 /// Bytes of a netlink message's header, of the response after it, and of an attribute's header.
-const HEAD: usize = 16;
-const ANSWER: usize = 16;
-const ATTRIBUTE: usize = 4;
+const HEADER_BYTES: usize = 16;
+const RESPONSE_BYTES: usize = 16;
+const ATTRIBUTE_BYTES: usize = 4;
 
 /// A unix socket, as the kernel describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +38,16 @@ struct UnixSocket {
     peer: u32,
 }
 
-/// Value of [`VARIABLE`] for a process; `None` if no unix socket of the process has a known other
-/// end, or the kernel gives no answer.
-pub(super) fn of(process: u32) -> Option<String> {
-    let own = inodes(process).ok().filter(|own| !own.is_empty())?;
-    let all = asked(process).ok()?;
-    Some(text(&own, &all)).filter(|text| !text.is_empty())
+/// Value of the variable [`VARIABLE`] for a process; `None` if no unix socket of the process has a
+/// known other end, or the kernel gives no answer.
+pub(super) fn peers_variable(process: u32) -> Option<String> {
+    let own = socket_inodes(process).ok().filter(|own| !own.is_empty())?;
+    let all = query_sockets(process).ok()?;
+    Some(encode_pairs(&own, &all)).filter(|text| !text.is_empty())
 }
 
-fn text(own: &[u32], all: &[UnixSocket]) -> String {
+/// Pairs of the ids of the sockets in `own` and of their other ends, as the library parses them.
+fn encode_pairs(own: &[u32], all: &[UnixSocket]) -> String {
     let by_inode: HashMap<u32, UnixSocket> =
         all.iter().map(|socket| (socket.inode, *socket)).collect();
     let pair = |inode: &u32| {
@@ -62,7 +63,7 @@ fn text(own: &[u32], all: &[UnixSocket]) -> String {
 }
 
 /// Inodes of the sockets of a process.
-fn inodes(process: u32) -> io::Result<Vec<u32>> {
+fn socket_inodes(process: u32) -> io::Result<Vec<u32>> {
     let inode = |entry: io::Result<fs::DirEntry>| {
         let target = fs::read_link(entry.ok()?.path()).ok()?;
         target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
@@ -71,7 +72,7 @@ fn inodes(process: u32) -> io::Result<Vec<u32>> {
 }
 
 /// All unix sockets of a process's network namespace.
-fn asked(process: u32) -> io::Result<Vec<UnixSocket>> {
+fn query_sockets(process: u32) -> io::Result<Vec<UnixSocket>> {
     let path = format!("/proc/{process}/ns/net");
     let is_own = fs::read_link(&path)? == fs::read_link("/proc/self/ns/net")?;
     let socket = if is_own {
@@ -86,7 +87,7 @@ fn asked(process: u32) -> io::Result<Vec<UnixSocket>> {
         };
         thread::spawn(moved).join().map_err(|_| io::Error::other("a thread has failed"))??
     };
-    dump(&socket)
+    receive_sockets(&socket)
 }
 
 fn netlink_socket() -> io::Result<OwnedFd> {
@@ -95,7 +96,7 @@ fn netlink_socket() -> io::Result<OwnedFd> {
 }
 
 /// Queries all unix sockets.
-fn dump(socket: &OwnedFd) -> io::Result<Vec<UnixSocket>> {
+fn receive_sockets(socket: &OwnedFd) -> io::Result<Vec<UnixSocket>> {
     /// Type of the request (`SOCK_DIAG_BY_FAMILY`), its flags (`NLM_F_REQUEST | NLM_F_DUMP`), the
     /// requested data (`UDIAG_SHOW_PEER`), and the family.
     const BY_FAMILY: u16 = 20;
@@ -115,29 +116,32 @@ fn dump(socket: &OwnedFd) -> io::Result<Vec<UnixSocket>> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         let (received, _) = recv(socket, &mut buffer[..], RecvFlags::empty())?;
-        if received == 0 || !read(buffer.get(..received).unwrap_or_default(), &mut sockets)? {
+        if received == 0
+            || !parse_messages(buffer.get(..received).unwrap_or_default(), &mut sockets)?
+        {
             return Ok(sockets);
         }
     }
 }
 
 /// Reads messages of a response. Returns false after the last one.
-fn read(mut messages: &[u8], sockets: &mut Vec<UnixSocket>) -> io::Result<bool> {
+fn parse_messages(mut messages: &[u8], sockets: &mut Vec<UnixSocket>) -> io::Result<bool> {
     /// Types of messages: an error, and the end.
     const ERROR: u16 = 2;
     const DONE: u16 = 3;
     while let Some(length) = word(messages, 0) {
         let kind = half_word(messages, 4).unwrap_or(DONE);
-        let Some(message) = messages.get(..length as usize).filter(|bytes| bytes.len() >= HEAD)
+        let Some(message) =
+            messages.get(..length as usize).filter(|bytes| bytes.len() >= HEADER_BYTES)
         else {
             return Err(io::ErrorKind::InvalidData.into());
         };
         match kind {
             ERROR => return Err(io::ErrorKind::Unsupported.into()),
             DONE => return Ok(false),
-            _ => sockets.extend(message.get(HEAD..).and_then(unix_socket)),
+            _ => sockets.extend(message.get(HEADER_BYTES..).and_then(unix_socket)),
         }
-        messages = messages.get(aligned(message.len())..).unwrap_or_default();
+        messages = messages.get(align_to_word(message.len())..).unwrap_or_default();
     }
     Ok(true)
 }
@@ -149,22 +153,22 @@ fn unix_socket(answer: &[u8]) -> Option<UnixSocket> {
     const PEER: u16 = 2;
     let inode = word(answer, 4)?;
     let cookie = u64::from(word(answer, 8)?) | u64::from(word(answer, 12)?) << 32;
-    let mut attributes = answer.get(ANSWER..)?;
+    let mut attributes = answer.get(RESPONSE_BYTES..)?;
     while let (Some(length), Some(kind)) = (half_word(attributes, 0), half_word(attributes, 2)) {
-        if usize::from(length) < ATTRIBUTE {
+        if usize::from(length) < ATTRIBUTE_BYTES {
             return None;
         }
         if kind == PEER {
-            let peer = word(attributes, ATTRIBUTE).filter(|peer| *peer != 0)?;
+            let peer = word(attributes, ATTRIBUTE_BYTES).filter(|peer| *peer != 0)?;
             return Some(UnixSocket { inode, cookie, peer });
         }
-        attributes = attributes.get(aligned(usize::from(length))..)?;
+        attributes = attributes.get(align_to_word(usize::from(length))..)?;
     }
     None
 }
 
 /// Length rounded up to whole words.
-fn aligned(length: usize) -> usize {
+fn align_to_word(length: usize) -> usize {
     length.next_multiple_of(4)
 }
 
@@ -189,7 +193,7 @@ mod tests {
         let (one, other) = UnixStream::pair().unwrap();
         let cookie = |stream: &UnixStream| rustix::net::sockopt::socket_cookie(stream).unwrap();
         let (one_cookie, other_cookie) = (cookie(&one), cookie(&other));
-        let text = of(std::process::id()).unwrap();
+        let text = peers_variable(std::process::id()).unwrap();
         let pairs: Vec<&[u8]> = text.as_bytes().chunks(32).collect();
         assert!(pairs.is_sorted() && text.len().is_multiple_of(32));
         for (one, other) in [(one_cookie, other_cookie), (other_cookie, one_cookie)] {
@@ -204,15 +208,15 @@ mod tests {
         let socket = |inode, peer| UnixSocket { inode, cookie: u64::from(inode) + 100, peer };
         let all = [socket(1, 2), socket(2, 1), socket(3, 9), socket(4, 1)];
         let expected = format!("{:016x}{:016x}", 101, 102);
-        assert_eq!(text(&[1, 3, 4, 5], &all), expected);
+        assert_eq!(encode_pairs(&[1, 3, 4, 5], &all), expected);
     }
 
     #[test]
     fn damaged_answers_are_errors_or_nothing() {
         let mut sockets = Vec::new();
-        assert!(read(&[200, 0, 0, 0, 20, 0, 0, 0], &mut sockets).is_err());
-        assert!(read(&[0; 8], &mut sockets).is_err());
-        assert!(read(&[], &mut sockets).unwrap());
+        assert!(parse_messages(&[200, 0, 0, 0, 20, 0, 0, 0], &mut sockets).is_err());
+        assert!(parse_messages(&[0; 8], &mut sockets).is_err());
+        assert!(parse_messages(&[], &mut sockets).unwrap());
         let answer = [[0; 16].as_slice(), &[0, 0, 2, 0, 1, 0, 0, 0]].concat();
         assert_eq!(unix_socket(&answer), None);
         assert!(sockets.is_empty());

@@ -24,7 +24,9 @@ use super::{no_requests, overview};
 use crate::error::CommandError;
 use crate::lock;
 use crate::output::{self, print_message};
-use crate::tuning::follow::{BATCH_EVENTS, INTERVAL, MAX_LINE_BYTES, NEWEST, PAUSE, REST};
+use crate::tuning::follow::{
+    BATCH_EVENTS, MAX_LINE_BYTES, MAX_NEWEST, PASS_PAUSE_FACTOR, POLL_PAUSE, PRINT_INTERVAL,
+};
 
 /// Reads the input that `asked` names, and prints the results: at the end, and with `--follow`
 /// every few seconds.
@@ -52,7 +54,7 @@ fn follow_text(
         .map_err(|error| CommandError::Usage(error.to_string()))?;
     let mut live = LiveJoin { stream, workload: asked.empty_workload(), newest: VecDeque::new() };
     let mut parser = PerfText::new(NameInterner::UNKNOWN, None);
-    let (mut line, mut piece) = (Vec::new(), EventBatch::default());
+    let (mut line, mut batch) = (Vec::new(), EventBatch::default());
     let mut printed = Instant::now();
     let (mut lines, mut unread) = (0_u64, 0_u64);
     loop {
@@ -63,21 +65,21 @@ fn follow_text(
         let is_over = read == 0 && !(asked.follow && path != Path::new("-"));
         if is_whole || (is_over && !line.is_empty()) {
             lines += 1;
-            let taken = parser.parse_line(line.trim_ascii_end(), &mut names, &mut piece);
+            let taken = parser.parse_line(line.trim_ascii_end(), &mut names, &mut batch);
             unread += u64::from(taken == PerfLineOutcome::Unknown);
             line.clear();
         }
-        if piece.len() >= BATCH_EVENTS || (read == 0 && !piece.is_empty()) {
-            live.push_batch(&piece, &mut names)?;
-            piece.clear();
+        if batch.len() >= BATCH_EVENTS || (read == 0 && !batch.is_empty()) {
+            live.push_batch(&batch, &mut names)?;
+            batch.clear();
         }
-        if asked.follow && printed.elapsed() >= INTERVAL {
+        if asked.follow && printed.elapsed() >= PRINT_INTERVAL {
             live.print_requests(asked, &names)?;
             printed = Instant::now();
         }
         match (read, is_over) {
             (_, true) => break,
-            (0, false) => sleep(PAUSE),
+            (0, false) => sleep(POLL_PAUSE),
             _ => {}
         }
     }
@@ -101,17 +103,18 @@ fn follow_text(
 struct LiveJoin {
     stream: JoinStream,
     workload: Workload,
+    /// A line for each of the newest requests.
     newest: VecDeque<String>,
 }
 
 impl LiveJoin {
     fn push_batch(
         &mut self,
-        piece: &EventBatch,
+        batch: &EventBatch,
         names: &mut NameInterner,
     ) -> Result<(), PathError> {
         let LiveJoin { stream, workload, newest } = self;
-        stream.push_batch(piece, names, &mut |found, names| {
+        stream.push_batch(batch, names, &mut |found, names| {
             add_request(found, names, workload, newest)
         })?;
         Ok(())
@@ -170,7 +173,7 @@ fn add_request(
     newest: &mut VecDeque<String>,
 ) -> Result<bool, PathError> {
     workload.push(&found.canonical, &found.facts);
-    if newest.len() == NEWEST {
+    if newest.len() == MAX_NEWEST {
         newest.pop_front();
     }
     newest.push_back(request_line(found, names));
@@ -201,7 +204,7 @@ fn follow_recording(asked: &RequestsCommand) -> Result<(), CommandError> {
             logs.iter().filter_map(|log| log.metadata().ok()).map(|log| log.len()).sum();
         if before == Some(size) {
             drop(locks);
-            sleep(PAUSE);
+            sleep(POLL_PAUSE);
             continue;
         }
         before = Some(size);
@@ -222,6 +225,6 @@ fn follow_recording(asked: &RequestsCommand) -> Result<(), CommandError> {
         overview::write_overview(&given.input_words(), &answer, asked.limit, &mut out)?;
         writeln!(out)?;
         out.flush()?;
-        sleep(INTERVAL.max(REST * began.elapsed()));
+        sleep(PRINT_INTERVAL.max(PASS_PAUSE_FACTOR * began.elapsed()));
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn lane_lines(lanes: &[RequestLane], begin: i64, end: i64, width: usi
         .collect()
 }
 
-/// A lane in that many characters: each shows the state with the most time in its interval.
+/// Draws a lane in `room` characters: each shows the state with the most time in its interval.
 fn draw_lane(lane: &RequestLane, begin: i64, end: i64, room: usize) -> String {
     let whole = (end - begin).max(1) as f64;
     let edge = |place: usize| begin as f64 + whole * place as f64 / room as f64;

@@ -39,7 +39,8 @@ impl RequestInput {
             tables.iter().filter(|table| **table != own).cloned().collect();
         let shown = asked.source.choose_source(&asked.data);
         let is_joined = asked.schema.is_some()
-            || (!imported.is_empty() && shown.as_ref().is_ok_and(|shown| is_empty(&shown.data)));
+            || (!imported.is_empty()
+                && shown.as_ref().is_ok_and(|shown| has_only_events(&shown.data)));
         if !is_joined {
             return open_steps(&shown?, &data);
         }
@@ -73,7 +74,7 @@ impl RequestInput {
 }
 
 /// Whether there is nothing but events.
-fn is_empty(data: &DataDir) -> bool {
+fn has_only_events(data: &DataDir) -> bool {
     !data.messages_path().exists()
         && !data.requests_path().exists()
         && data.log_paths().is_ok_and(|logs| logs.is_empty())

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::places;
 
 /// Name of the file. Its extension makes desktops open it in a browser.
-const NAME: &str = "open.html";
+const FILE_NAME: &str = "open.html";
 
 /// The file, until this is dropped.
 pub(super) struct BrowserRedirect {
@@ -52,7 +52,7 @@ impl BrowserRedirect {
 
     /// Path of the file.
     pub(super) fn path(&self) -> PathBuf {
-        self.directory.path().join(NAME)
+        self.directory.path().join(FILE_NAME)
     }
 }
 

@@ -9,10 +9,10 @@ use std::io::{self, Read};
 use http_server::HttpRequest;
 
 /// Bytes of a token: too many to guess.
-const BYTES: usize = 24;
+const TOKEN_BYTES: usize = 24;
 
 /// Name of the token in an address.
-const QUERY: &str = "token";
+const TOKEN_PARAMETER: &str = "token";
 
 /// A secret that is new each time.
 pub(super) struct PageToken {
@@ -35,7 +35,7 @@ impl PageToken {
     /// # Errors
     /// When the system gives no random numbers.
     pub(super) fn new(port: u16) -> io::Result<PageToken> {
-        let mut random = [0; BYTES];
+        let mut random = [0; TOKEN_BYTES];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
         let text = random.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(PageToken { text, cookie: format!("sockcap-{port}") })
@@ -43,7 +43,7 @@ impl PageToken {
 
     /// The token as it follows the `?` of an address.
     pub(super) fn query_text(&self) -> impl fmt::Display {
-        format!("{QUERY}={}", self.text)
+        format!("{TOKEN_PARAMETER}={}", self.text)
     }
 
     /// Name and value of the cookie with the token.
@@ -58,7 +58,7 @@ impl PageToken {
                 fields.split(separator).filter_map(|field| field.trim().split_once('='));
             fields.any(|(of, value)| of == name && self.equals_text(value))
         };
-        if is_in(request.query, '&', QUERY) {
+        if is_in(request.query, '&', TOKEN_PARAMETER) {
             TokenPlace::InAddress
         } else if is_in(request.cookie.unwrap_or_default(), ';', &self.cookie) {
             TokenPlace::InCookie
@@ -89,7 +89,7 @@ mod tests {
     fn only_the_complete_token_is_accepted() {
         let token = PageToken::new(9714).unwrap();
         let right = token.text.clone();
-        assert_eq!(right.len(), 2 * BYTES);
+        assert_eq!(right.len(), 2 * TOKEN_BYTES);
         assert_ne!(right, PageToken::new(9714).unwrap().text);
         let cookie = format!("a=b; sockcap-9714={right}; c=d");
         assert_eq!(token_place(&token, "", Some(&cookie)), TokenPlace::InCookie);

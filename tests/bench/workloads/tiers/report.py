@@ -34,8 +34,8 @@ EXPERIMENTS = (
 
 
 def shape(shapes):
-    """The paper's figures of the widths of clusters and their distances: the widest, and the
-    nearest two.
+    """The figures that the paper gives for clusters: the width of the widest cluster, and the
+    distance of the two nearest clusters.
     """
     apart = [separation for _, separation in shapes if separation is not None]
     return f"{max(wide for wide, _ in shapes):.1f}", f"{min(apart):.1f}" if apart else ""

@@ -40,8 +40,8 @@ class Shop(harness.System):
 
 
 class Recorded(harness.Run):
-    """A run with servers that are recorded with these additional arguments, or not at all if these
-    are `None`.
+    """A run whose servers are recorded with the additional arguments `options`, or not recorded if
+    `options` is `None`.
     """
 
     def __init__(self, folder, options):

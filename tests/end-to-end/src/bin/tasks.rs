@@ -38,7 +38,7 @@ async fn ask_back(port: u16, mut questions: mpsc::Receiver<TaskQuestion>) -> io:
     Ok(())
 }
 
-/// Whether the backtrace leads to the loop of the runtime that runs tasks.
+/// Whether the backtrace of this task leads to the loop of the runtime that runs tasks.
 fn is_whole() -> bool {
     let trace = std::backtrace::Backtrace::force_capture().to_string();
     trace.contains("is_whole") && trace.contains("multi_thread::worker::run")

@@ -10,8 +10,9 @@ use rustix::process::Signal;
 use crate::capture::program_path;
 use crate::lab::{NetworkNamespace, RunningProgram};
 
-/// Datagram that marks the end of a capture, sent to port 9 if there is no address resolution.
-const MARK: &[u8] = b"the capture ends here";
+/// Datagram that marks the end of a capture, sent to port 9. On interfaces with address resolution,
+/// the ARP request for its destination is the mark instead.
+const MARKER: &[u8] = b"the capture ends here";
 
 /// A running `tcpdump`.
 pub struct PacketCapture {
@@ -23,7 +24,7 @@ pub struct PacketCapture {
 }
 
 impl PacketCapture {
-    /// Starts it, and returns when it sees packets.
+    /// Starts `tcpdump`, and returns when it sees packets.
     pub(super) fn start_capture(
         namespace: &NetworkNamespace,
         interface: &str,
@@ -56,8 +57,8 @@ impl PacketCapture {
         PacketCapture { running, namespace: namespace.clone(), file: file.to_owned(), address }
     }
 
-    /// Ends it when it has written all packets that are older than this call, and checks that it
-    /// lost none.
+    /// Ends `tcpdump` when it has written all packets that are older than this call, and checks
+    /// that it lost none.
     pub fn stop_capture(self) {
         let deadline = Instant::now() + Duration::from_secs(30);
         let (to, mark) = self.marker_datagram();
@@ -66,7 +67,7 @@ impl PacketCapture {
         loop {
             self.namespace
                 .run_inside(|| {
-                    UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.send_to(MARK, to))
+                    UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.send_to(MARKER, to))
                 })
                 .unwrap();
             std::thread::sleep(Duration::from_millis(20));
@@ -80,15 +81,16 @@ impl PacketCapture {
         assert!(output.contains("0 packets dropped by kernel"), "{output}");
     }
 
-    /// Destination, and the bytes of the datagram in the file: an ARP request for the address of a
-    /// missing host, which adds no message to the capture, or on the loopback interface a datagram.
+    /// Destination of the marker datagram, and the bytes by which it shows in the file: an ARP
+    /// request for the address of a missing host, which adds no message to the capture, or on the
+    /// loopback interface a datagram.
     fn marker_datagram(&self) -> ((Ipv4Addr, u16), Vec<u8>) {
         if self.address.is_loopback() {
-            return ((self.address, 9), MARK.to_vec());
+            return ((self.address, 9), MARKER.to_vec());
         }
         let [first, second, ..] = self.address.octets();
-        let nobody = Ipv4Addr::new(first, second, 255, 254);
-        let question = [&self.address.octets()[..], &[0; 6], &nobody.octets()].concat();
-        ((nobody, 9), question)
+        let unused = Ipv4Addr::new(first, second, 255, 254);
+        let question = [&self.address.octets()[..], &[0; 6], &unused.octets()].concat();
+        ((unused, 9), question)
     }
 }

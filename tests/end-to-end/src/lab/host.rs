@@ -14,11 +14,12 @@ use crate::strace;
 /// Clock of a host, relative to the machine's. All processes of the host share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabClock {
-    /// Nanoseconds that it is ahead when the machine's `CLOCK_MONOTONIC` is 0.
+    /// Nanoseconds by which the clock is ahead when the machine's `CLOCK_MONOTONIC` is 0.
     pub offset: i64,
-    /// Parts per million by which it runs faster.
+    /// Parts per million by which the clock runs faster.
     pub skew: i32,
-    /// Steps: the nanosecond of `CLOCK_MONOTONIC` at which it was set, and by how much.
+    /// Steps: the nanosecond of `CLOCK_MONOTONIC` at which the clock was set, and by how many
+    /// nanoseconds it was set forward.
     pub steps: Vec<(i64, i64)>,
 }
 
@@ -28,7 +29,7 @@ impl LabClock {
         LabClock { offset, skew, steps: Vec::new() }
     }
 
-    /// Nanoseconds that it is ahead when the machine's `CLOCK_MONOTONIC` has this value.
+    /// Nanoseconds by which the clock is ahead when the machine's `CLOCK_MONOTONIC` has this value.
     pub fn ahead_at(&self, monotonic: i64) -> i64 {
         let steps =
             self.steps.iter().filter(|(at, _)| *at <= monotonic).map(|(_, by)| by).sum::<i64>();
@@ -36,14 +37,14 @@ impl LabClock {
         self.offset + gained as i64 + steps
     }
 
-    /// In the format of `SOCKCAP_TEST_CLOCK`.
+    /// The clock in the format of `SOCKCAP_TEST_CLOCK`.
     pub fn setting_text(&self) -> String {
         let steps: String = self.steps.iter().map(|(at, by)| format!(",{at}:{by}")).collect();
         format!("{},{}{steps}", self.offset, self.skew)
     }
 }
 
-/// A host.
+/// A host of a lab.
 #[derive(Clone, Debug)]
 pub struct LabHost {
     name: String,
@@ -75,22 +76,22 @@ impl LabHost {
         }
     }
 
-    /// Its name, which is also in its logs.
+    /// The name of the host, which is also in its logs.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its network namespace.
+    /// The network namespace of the host.
     pub fn namespace(&self) -> &NetworkNamespace {
         &self.namespace
     }
 
-    /// Its addresses, in the order in which they were assigned.
+    /// The addresses of the host, in the order in which they were assigned.
     pub fn addresses(&self) -> &[IpAddr] {
         &self.addresses
     }
 
-    /// Its first IPv4 address.
+    /// The first IPv4 address of the host.
     pub fn first_ipv4(&self) -> Ipv4Addr {
         let v4 = self.addresses.iter().find_map(|address| match address {
             IpAddr::V4(v4) => Some(*v4),
@@ -99,7 +100,7 @@ impl LabHost {
         v4.expect("each host has one")
     }
 
-    /// Its first IPv6 address.
+    /// The first IPv6 address of the host.
     pub fn first_ipv6(&self) -> Ipv6Addr {
         let v6 = self.addresses.iter().find_map(|address| match address {
             IpAddr::V6(v6) => Some(*v6),
@@ -120,7 +121,7 @@ impl LabHost {
         self.networks += 1;
     }
 
-    /// Assigns one more address, which is usable immediately.
+    /// Assigns an address to an interface. The address is usable immediately.
     pub fn add_address(&mut self, address: IpAddr, interface: &str, prefix: u8) {
         let unchecked = if address.is_ipv6() { " nodad" } else { "" };
         self.namespace
@@ -128,42 +129,42 @@ impl LabHost {
         self.addresses.push(address);
     }
 
-    /// Routes addresses outside of its networks through another host.
+    /// Routes addresses outside of the host's networks through another host.
     pub fn route_by(&self, router: IpAddr) {
         let family = if router.is_ipv4() { "-4" } else { "-6" };
         self.namespace.run_ip(&format!("{family} route add default via {router}"));
     }
 
-    /// Makes it a router between its networks.
+    /// Makes the host a router between its networks.
     pub fn enable_forwarding(&self) {
         for setting in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
             self.set_sysctl(setting, "1");
         }
     }
 
-    /// Sets one of `/proc/sys/net`.
+    /// Sets a setting of `/proc/sys/net` on the host.
     pub fn set_sysctl(&self, setting: &str, value: &str) {
         let path = format!("/proc/sys/net/{setting}");
         let result = self.namespace.run_inside(|| fs::write(&path, value));
         result.unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
-    /// Runs an `nft` script on it, and returns the output.
+    /// Runs an `nft` script on the host, and returns the output.
     pub fn run_nft(&self, script: &str) -> String {
         run_successfully(self.plain_command(program_path("nft")).args(["--json", script]))
     }
 
-    /// Sets a clock of its own, for all programs that are recorded from now on.
+    /// Sets the clock of the host for all programs that are recorded from now on.
     pub fn set_clock(&mut self, clock: LabClock) {
         self.clock = Some(clock);
     }
 
-    /// Its clock.
+    /// The clock of the host.
     pub fn clock(&self) -> LabClock {
         self.clock.clone().unwrap_or_default()
     }
 
-    /// A command that runs on it, unrecorded.
+    /// A command that runs on the host, unrecorded.
     pub fn plain_command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.directory);
@@ -171,7 +172,7 @@ impl LabHost {
         command
     }
 
-    /// A command that runs on it, recorded under its name and clock.
+    /// A command that runs on the host, recorded under the host's name and clock.
     pub fn recorded_command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = self.plain_command(program);
         self.apply_settings(command.env("LD_PRELOAD", preloaded_library()));
@@ -194,7 +195,8 @@ impl LabHost {
         command
     }
 
-    /// Captures the packets of an interface (`eth0`, `lo`) into `file`, until it is stopped.
+    /// Captures the packets of an interface (`eth0`, `lo`) into `file`, until the capture is
+    /// stopped.
     pub fn capture_packets(&self, interface: &str, file: &Path) -> PacketCapture {
         self.capture_filtered(interface, file, "")
     }
@@ -223,7 +225,8 @@ impl LabHost {
     }
 
     /// Starts a server, and waits until its sockets exist: TCP ports (`tcp:80`), UDP ports
-    /// (`udp:53`) or unix sockets (`unix:PATH`, `unix:@NAME`). Nothing connects to it meanwhile.
+    /// (`udp:53`) or unix sockets (`unix:PATH`, `unix:@NAME`). Nothing connects to the server
+    /// meanwhile.
     pub fn start_server(&self, command: &mut Command, sockets: &[&str]) -> RunningProgram {
         let mut running = self.start_program(command);
         let deadline = Instant::now() + Duration::from_secs(30);

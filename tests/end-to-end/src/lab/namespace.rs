@@ -28,7 +28,7 @@ pub struct NetworkNamespace {
 }
 
 impl NetworkNamespace {
-    /// A new one, with its loopback interface up.
+    /// Makes a namespace, with its loopback interface up.
     pub(super) fn new(name: &str) -> NetworkNamespace {
         run_successfully(Command::new(program_path("ip")).args(["netns", "add", name]));
         let path = Path::new(DIRECTORY).join(name);
@@ -38,24 +38,24 @@ impl NetworkNamespace {
         namespace
     }
 
-    /// Its name for `ip netns`.
+    /// The name of the namespace for `ip netns`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its inode, as in logs.
+    /// The inode of the namespace, as logs have it.
     pub fn inode(&self) -> u64 {
         self.file.metadata().unwrap().ino()
     }
 
-    /// Runs `ip` in it, with arguments separated by spaces.
+    /// Runs `ip` in the namespace, with arguments separated by spaces.
     pub fn run_ip(&self, arguments: &str) -> String {
         run_successfully(
             Command::new(program_path("ip")).args(["-n", &self.name]).args(arguments.split(' ')),
         )
     }
 
-    /// Makes a command run in it.
+    /// Makes a command run in the namespace.
     pub fn enter_with(&self, command: &mut Command) {
         let file = Arc::clone(&self.file);
         let enter = move || move_into(&file);
@@ -63,7 +63,7 @@ impl NetworkNamespace {
         unsafe { command.pre_exec(enter) };
     }
 
-    /// Runs `work` on a thread inside it.
+    /// Runs `work` on a thread inside the namespace.
     pub fn run_inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let run = || {
             move_into(&self.file).unwrap_or_else(|error| panic!("{}: {error}", self.name));
@@ -73,8 +73,8 @@ impl NetworkNamespace {
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Kills the processes in it, and removes it. A failure is ignored, since a test may be failing
-    /// already; the next lab tries again.
+    /// Kills the processes in the namespace, and removes it. A failure is ignored, since a test may
+    /// be failing already; the next lab tries again.
     pub(super) fn remove_quietly(&self) {
         remove_named(&self.name);
     }
@@ -84,8 +84,8 @@ fn move_into(file: &File) -> io::Result<()> {
     Ok(move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
-/// Prefix of the names of this test process's namespaces: its id, and its start time, as ids are
-/// reused.
+/// Prefix of the names of this test process's namespaces. It contains the id of the process and, as
+/// ids are reused, the start time.
 pub(super) fn own_prefix() -> String {
     let pid = std::process::id();
     format!("{PREFIX}-{pid}-{}", start_time_of(pid).expect("this process runs"))

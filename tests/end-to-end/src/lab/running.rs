@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::NamedTempFile;
 
 /// Maximum time that a test waits for an expected event.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A program in the background.
 pub struct RunningProgram {
@@ -19,7 +19,7 @@ pub struct RunningProgram {
 }
 
 impl RunningProgram {
-    /// Starts it; its output is kept.
+    /// Starts a program, whose output goes to a temporary file.
     pub fn start_program(name: &str, command: &mut Command) -> RunningProgram {
         let output = NamedTempFile::new().expect("a temporary file");
         let open =
@@ -29,30 +29,30 @@ impl RunningProgram {
         RunningProgram { name: name.to_owned(), child, output }
     }
 
-    /// Name for messages.
+    /// The name of the program in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its process id.
+    /// The process id of the program.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Text that it has printed so far, on both outputs.
+    /// Text that the program has printed so far, on standard output and standard error.
     pub fn output(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.output.path()).unwrap_or_default()).into_owned()
     }
 
-    /// Fails the test if it has ended.
+    /// Fails the test if the program has ended.
     pub fn check_running(&mut self) {
         let status = self.child.try_wait().expect("it is a child");
         assert!(status.is_none(), "{} has ended: {status:?}\n{}", self.name, self.output());
     }
 
-    /// Waits until it has printed `text`.
+    /// Waits until the program has printed `text`.
     pub fn wait_for(&self, text: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + MAX_WAIT;
         while !self.output().contains(text) {
             assert!(
                 Instant::now() < deadline,
@@ -64,35 +64,35 @@ impl RunningProgram {
         }
     }
 
-    /// Sends a signal and waits for its end.
+    /// Sends a signal to the program, waits for its end, and returns what it printed.
     pub fn stop_by(mut self, signal: Signal) -> String {
         self.send_signal(signal);
         self.wait_end();
         self.output()
     }
 
-    /// Sends a signal.
+    /// Sends a signal to the program.
     pub fn send_signal(&self, signal: Signal) {
         let pid =
             i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
         kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 
-    /// Waits for its end, which must be a success, and returns what it printed.
+    /// Waits for the end of the program, which must succeed, and returns what it printed.
     pub fn wait_success(mut self) -> String {
         let status = self.wait_end();
         assert!(status.success(), "{}: {status}\n{}", self.name, self.output());
         self.output()
     }
 
-    /// Waits for its end, whatever its status.
+    /// Waits for the end of the program, whatever its status, and returns what it printed.
     pub fn finish_by_any_status(mut self) -> String {
         self.wait_end();
         self.output()
     }
 
     fn wait_end(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + 5 * PATIENCE;
+        let deadline = Instant::now() + 5 * MAX_WAIT;
         loop {
             if let Some(status) = self.child.try_wait().expect("it is a child") {
                 return status;

@@ -45,7 +45,7 @@ fn the_pages_program_is_well_typed_and_its_units_work() {
 
 #[test]
 fn the_page_works_in_a_browser() {
-    // It draws the same as Chromium, without windows, in two thirds of the time.
+    // This program draws the same as Chromium, without windows, in two thirds of the time.
     let chromium = "/usr/bin/chromium-headless-shell";
     assert!(
         fs::exists(chromium).unwrap_or(false),

@@ -131,7 +131,7 @@ fn a_panicked_lab_leaves_nothing() {
 
 #[test]
 fn remains_of_a_killed_test_are_removed_by_the_next() {
-    // A process that has ended, and one that runs but began at another time.
+    // A process that has ended, and a process that runs but began at another time.
     let mut ended = Command::new("true").spawn().unwrap();
     ended.wait().unwrap();
     let stale = [

@@ -15,7 +15,8 @@ pub(super) struct WorkAnnouncement {
     pub(super) since: i64,
 }
 
-/// Median time from the last message to work.
+/// Median time from the last message before a piece of work to the work, in nanoseconds; `None` if
+/// no work follows a message. `work` has the times at which work began.
 pub(super) fn usual_delay(announcements: &[WorkAnnouncement], work: &[i64]) -> Option<i64> {
     let last = |time: i64| {
         announcements.partition_point(|announcement| announcement.begin <= time).checked_sub(1)
@@ -29,9 +30,9 @@ pub(super) fn usual_delay(announcements: &[WorkAnnouncement], work: &[i64]) -> O
 /// Pairs of messages and the work that is started for them.
 #[derive(Debug, Default)]
 pub(super) struct WorkPairs {
-    /// Pairs of a message and work that started after it, by their places.
-    pub(super) in_turn: Vec<(usize, usize)>,
-    /// Pairs of a message and work that started before it.
+    /// Pairs of a message and a piece of work that started after it, by their places.
+    pub(super) after_message: Vec<(usize, usize)>,
+    /// Pairs of a message and a piece of work that started before it, by their places.
     pub(super) early: Vec<(usize, usize)>,
     /// Usual time from a message to its work, in nanoseconds.
     pub(super) usual: i64,
@@ -40,8 +41,9 @@ pub(super) struct WorkPairs {
 }
 
 impl WorkPairs {
-    /// Pairs the oldest waiting message with the next piece of work. If no message waits, the work
-    /// belongs to the next message that can have been under way.
+    /// Pairs each piece of work with the message that has waited longest for work. If no message
+    /// waits, the work belongs to the next message whose sender had already received its own
+    /// request.
     pub(super) fn from_announcements(
         announcements: &[WorkAnnouncement],
         work: &[i64],
@@ -72,7 +74,7 @@ impl WorkPairs {
                 pairs.alone += 1;
             }
             match waiting.pop_front() {
-                Some(message) => pairs.in_turn.push((message, place)),
+                Some(message) => pairs.after_message.push((message, place)),
                 None => ahead.push(place),
             }
         }
@@ -80,9 +82,10 @@ impl WorkPairs {
         pairs
     }
 
-    /// Returns whether work does start before its message: in that case the message causes no work
-    /// of its own; otherwise it would have, and the earlier work was caused by another message.
-    pub(super) fn is_sure(&self, announcements: &[WorkAnnouncement], work: &[i64]) -> bool {
+    /// Returns whether the early pairs are credible: a message whose work started before it causes
+    /// no further work when it arrives. If many do, the earlier work was caused by other messages.
+    pub(super) fn are_credible(&self, announcements: &[WorkAnnouncement], work: &[i64]) -> bool {
+        // Whether work started soon after the message, and before the next one.
         let brings = |message: usize| {
             let begin = announcements[message].begin;
             let until = begin.saturating_add(self.usual.saturating_mul(AT_ONCE_FACTOR));

@@ -7,21 +7,22 @@ use rustc_hash::FxHashMap;
 use crate::infer::auto::events::calls_by_request;
 use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service};
 use crate::infer::auto::strict::RejectedFifo;
-use crate::tuning::auto::search::nearly_in_turn::{IMPOSSIBLE, WOKEN};
+use crate::tuning::auto::search::nearly_in_turn::{IMPOSSIBLE, WAKE_UP_POWER};
 
 /// Requests with calls of the same kinds, each kind once, and these calls.
 #[derive(Debug)]
 pub(super) struct RequestChains<'a> {
     service: &'a Service,
-    /// The requests, and the place of each in the order of receipts and in the order of responses.
     requests: Vec<RequestId>,
+    /// The place of each request in the order of receipts.
     received: Vec<usize>,
+    /// The place of each request in the order of responses.
     answered: Vec<usize>,
     /// The steps, by the place of a call in its request.
     steps: Vec<ChainStep>,
-    /// Number of the requests of these kinds.
+    /// Number of all requests of these kinds, including those with other calls.
     all: usize,
-    /// Weight of the order of receipts.
+    /// Weight of the order of receipts, as an exponent.
     received_power: f64,
 }
 
@@ -31,8 +32,9 @@ struct ChainStep {
     calls: Vec<MadeCallId>,
     /// The place of each call in the order in which they ended.
     ended: Vec<usize>,
-    /// The call of each request, and the request of each call, by their places.
+    /// The place in `calls` of the call of each request.
     of_request: Vec<usize>,
+    /// The place of the request of each call.
     of_call: Vec<usize>,
 }
 
@@ -65,6 +67,8 @@ impl<'a> RequestChains<'a> {
         plans.iter().map(of).collect()
     }
 
+    /// The chains of the requests of these `kinds` that have exactly the calls of the `plan`;
+    /// `made` has the calls of each request.
     fn of_plan(
         service: &'a Service,
         plan: &[u32],
@@ -75,13 +79,13 @@ impl<'a> RequestChains<'a> {
             RequestId::ids().zip(&service.requests).filter(|(_, span)| kinds.contains(&span.kind));
         let of_kinds: Vec<RequestId> = of_kinds.map(|(request, _)| request).collect();
         let kind = |call: &MadeCallId| service.calls[call.index()].kind;
-        let is_whole = |request: &RequestId| {
+        let is_complete = |request: &RequestId| {
             let calls = &made[request.index()];
             service.requests[request.index()].end != OPEN
                 && calls.iter().map(kind).eq(plan.iter().copied())
                 && calls.iter().all(|call| service.calls[call.index()].end != OPEN)
         };
-        let requests: Vec<RequestId> = of_kinds.iter().copied().filter(is_whole).collect();
+        let requests: Vec<RequestId> = of_kinds.iter().copied().filter(is_complete).collect();
         let span = |request: &RequestId| service.requests[request.index()];
         let steps = (0..plan.len()).map(|step| {
             let own: Vec<MadeCallId> =
@@ -95,10 +99,11 @@ impl<'a> RequestChains<'a> {
             steps: steps.collect(),
             requests,
             all: of_kinds.len(),
-            received_power: WOKEN,
+            received_power: WAKE_UP_POWER,
         }
     }
 
+    /// Number of chains.
     pub(super) fn len(&self) -> usize {
         self.requests.len()
     }
@@ -108,6 +113,7 @@ impl<'a> RequestChains<'a> {
         self.requests.len() as f64 / self.all.max(1) as f64
     }
 
+    /// Number of calls of each request.
     pub(super) fn steps(&self) -> usize {
         self.steps.len()
     }
@@ -120,12 +126,18 @@ impl<'a> RequestChains<'a> {
         })
     }
 
-    /// Exchanges two calls of a step between their requests, and with `rest` all later steps as
-    /// well. Returns the nats by which the order fits worse. A second exchange undoes the first.
-    pub(super) fn exchange(&mut self, step: usize, calls: [usize; 2], rest: bool) -> f64 {
+    /// Exchanges two calls of a step between their requests, and with `with_later_steps` the calls
+    /// of all later steps as well. Returns the nats by which the order fits worse. A second
+    /// exchange undoes the first.
+    pub(super) fn exchange(
+        &mut self,
+        step: usize,
+        calls: [usize; 2],
+        with_later_steps: bool,
+    ) -> f64 {
         let [one, other] = calls.map(|call| self.steps[step].of_call[call]);
         let before = self.cost(one) + self.cost(other);
-        let last = if rest { self.steps.len() } else { step + 1 };
+        let last = if with_later_steps { self.steps.len() } else { step + 1 };
         for step in &mut self.steps[step..last] {
             step.of_request.swap(one, other);
             let [first, second] = [one, other].map(|request| step.of_request[request]);
@@ -153,9 +165,9 @@ impl<'a> RequestChains<'a> {
             let span = self.service.calls[call.index()];
             let is_possible = span.begin >= since && self.service.covers(request, call);
             cost += power * away(at, own) + if is_possible { 0.0 } else { IMPOSSIBLE };
-            (since, at, power) = (span.end, step.ended[own], WOKEN);
+            (since, at, power) = (span.end, step.ended[own], WAKE_UP_POWER);
         }
-        cost + WOKEN * away(at, self.answered[place])
+        cost + WAKE_UP_POWER * away(at, self.answered[place])
     }
 }
 

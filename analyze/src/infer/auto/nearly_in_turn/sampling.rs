@@ -1,16 +1,18 @@
 //! Random exchanges of calls between requests, accepted with the ratio of the likelihoods after and
-//! before. So chains occur as often as they are likely (the Metropolis method), and each call's
-//! requests with their probabilities. The random seed is fixed, so equal services have equal
-//! results.
+//! before. So chains occur as often as they are likely (the Metropolis method), and a call has each
+//! of its requests as often as that is likely. The random seed is fixed, so equal services have
+//! equal results.
 
 use rustc_hash::FxHashMap;
 
 use super::chains::RequestChains;
 use crate::infer::auto::service::{MadeCallId, RequestId};
-use crate::tuning::auto::search::nearly_in_turn::{FAR, MAX_TRIES, NEAR, SAMPLING_SWEEPS, TRIES};
+use crate::tuning::auto::search::nearly_in_turn::{
+    FAR_CALLS, MAX_TRIES, NEAR_CALLS, SAMPLING_SWEEPS, TRIES_PER_CALL,
+};
 
-/// The calls of `chains` with their requests, and how often each was observed. Afterwards `chains`
-/// are in the state of the last observation.
+/// The calls of `chains`, each with its possible requests and how often each of these was observed.
+/// Afterwards `chains` are in the state of the last observation.
 pub(super) fn sample_exchanges(
     chains: &mut RequestChains<'_>,
 ) -> Vec<(MadeCallId, Vec<(RequestId, u32)>)> {
@@ -18,7 +20,7 @@ pub(super) fn sample_exchanges(
     let mut random = XorShift(0x9E37_79B9_7F4A_7C15);
     let [unseen, counted] = SAMPLING_SWEEPS;
     let most = MAX_TRIES / (unseen + counted);
-    let tries = (TRIES * chains.steps() * chains.len()).min(most);
+    let tries = (TRIES_PER_CALL * chains.steps() * chains.len()).min(most);
     for round in 0..unseen + counted {
         for _ in 0..tries {
             try_exchange(chains, &mut random);
@@ -42,17 +44,17 @@ pub(super) fn sample_exchanges(
 /// Proposes an exchange of two calls, and accepts or undoes it.
 fn try_exchange(chains: &mut RequestChains<'_>, random: &mut XorShift) {
     let step = random.number_below(chains.steps());
-    let far = if random.number_below(2) == 0 { NEAR } else { FAR };
+    let far = if random.number_below(2) == 0 { NEAR_CALLS } else { FAR_CALLS };
     let one = random.number_below(chains.len());
     let other = one + 1 + random.number_below(far);
-    let rest = random.number_below(2) == 0;
+    let with_later_steps = random.number_below(2) == 0;
     if other >= chains.len() {
         return;
     }
-    let worse = chains.exchange(step, [one, other], rest);
+    let worse = chains.exchange(step, [one, other], with_later_steps);
     if worse > 0.0 && random.share() >= (-worse).exp() {
         // The requests have changed places, so the same calls exchange them back.
-        chains.exchange(step, [one, other], rest);
+        chains.exchange(step, [one, other], with_later_steps);
     }
 }
 

@@ -1,11 +1,12 @@
 //! Backlogs: queues that are hardly ever empty. An overloaded worker receives a job immediately
 //! whenever it asks. So almost no reply waits, and [`super::wakes`] has nothing to learn from. The
-//! account of the queue shows it all the same: nothing is delivered before as much was pushed; when
-//! a worker has to wait, or is answered with nothing, everything was delivered; and the first push
-//! meanwhile ends the wait. Then the queue is FIFO.
+//! queue is recognised by its account, that is, how many items were pushed and how many delivered
+//! by each time: at no time was more delivered than pushed; when a worker has to wait, or is
+//! answered with nothing, everything was delivered; and the first push during a wait ends it. Then
+//! the queue is FIFO.
 //!
-//! A server may ask on behalf of others, and the messages before a response may only belong to
-//! these. So only workers that accept no connections are examined.
+//! A server may ask on behalf of others, and the messages before a response may only belong to the
+//! others. So only workers that accept no connections are examined.
 
 use message_trace::{MessageId, NodeId};
 use rustc_hash::FxHashSet;
@@ -13,7 +14,7 @@ use rustc_hash::FxHashSet;
 use super::broker::{Broker, BrokerReceipt, BrokerReply, ReceiptsOfKind};
 use super::wakes::ReplyQueue;
 use crate::tuning::auto::queues::backlog::{
-    AGREED_SHARE, LONGER_FACTOR, MIN_DELIVERIES, MIN_WAIT, NEARLY_ALL, NEIGHBOUR, SURE,
+    AGREED_SHARE, FIFO_SHARE, LONGER_FACTOR, MIN_DELIVERIES, MIN_WAIT, NEARLY_ALL, NEIGHBOUR_SHARE,
     WAIT_DIVISOR,
 };
 
@@ -21,8 +22,8 @@ use crate::tuning::auto::queues::backlog::{
 /// first.
 pub(super) type Deliveries = Vec<(MessageId, Vec<(MessageId, f64)>)>;
 
-/// The replies of one kind as a queue, if it is hardly ever empty, with the deliveries of each
-/// reply.
+/// The replies of one kind, with the index `replies` at the broker, as a queue with its deliveries;
+/// `None` if they do not come from a queue that is hardly ever empty.
 pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(ReplyQueue, Deliveries)> {
     let all = &broker.replies[replies].all;
     if all.len() < MIN_DELIVERIES
@@ -47,11 +48,11 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(ReplyQueue, Deli
             QueueAccount::from_kinds(broker, all, &asking, &kinds, is_long)
                 .map(|account| (account, kinds))
         })
-        .min_by_key(|(account, _)| account.lay)
+        .min_by_key(|(account, _)| account.time_in_queue)
         .map(|(account, pushes)| {
             let deliveries = account.deliveries();
             let empty = account.empty;
-            let sure = SURE;
+            let sure = FIFO_SHARE;
             (
                 ReplyQueue {
                     replies,
@@ -90,13 +91,15 @@ fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     found
 }
 
-/// Pushes and deliveries, each in order.
+/// The account of a queue: its pushes and deliveries, each in order.
 struct QueueAccount<'broker> {
     pushes: Vec<&'broker BrokerReceipt>,
-    brought: Vec<&'broker BrokerReply>,
+    /// The replies that deliver something.
+    delivering: Vec<&'broker BrokerReply>,
+    /// The lengths of replies that deliver nothing.
     empty: FxHashSet<i64>,
     /// Sum of the times in the queue, in nanoseconds.
-    lay: i64,
+    time_in_queue: i64,
 }
 
 impl<'broker> QueueAccount<'broker> {
@@ -117,26 +120,31 @@ impl<'broker> QueueAccount<'broker> {
         pushes.sort_by_key(|push| (push.time, push.row));
         let until = |time: i64| pushes.partition_point(|push| push.time <= time);
         // A long poll that returned although nothing was pushed has timed out.
-        let in_vain =
+        let has_timed_out =
             |reply: &&BrokerReply| is_long(reply) && until(reply.since) == until(reply.time);
-        let empty: FxHashSet<i64> = all.iter().filter(in_vain).map(|reply| reply.bytes).collect();
-        let brought: Vec<&BrokerReply> =
+        let empty: FxHashSet<i64> =
+            all.iter().filter(has_timed_out).map(|reply| reply.bytes).collect();
+        let delivering: Vec<&BrokerReply> =
             all.iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
-        let is_after = brought.iter().zip(&pushes).all(|(reply, push)| push.time < reply.time);
-        if brought.len() < MIN_DELIVERIES || brought.len() > pushes.len() || !is_after {
+        let is_after = delivering.iter().zip(&pushes).all(|(reply, push)| push.time < reply.time);
+        if delivering.len() < MIN_DELIVERIES || delivering.len() > pushes.len() || !is_after {
             return None;
         }
-        let account =
-            QueueAccount { lay: total_queue_time(&pushes, &brought), pushes, brought, empty };
+        let account = QueueAccount {
+            time_in_queue: total_queue_time(&pushes, &delivering),
+            pushes,
+            delivering,
+            empty,
+        };
         account.agrees(all, is_long).then_some(account)
     }
 
-    /// Returns whether the queue is empty when a worker waited for it, or when a reply reports that
-    /// it is empty, not only in the beginning; and whether each wait ended with the first push
-    /// after it.
+    /// Returns whether, by this account, the queue was empty whenever a worker waited long or a
+    /// reply delivered nothing, and whether each such wait ended with the first push after its
+    /// start. Waits at the beginning of the trace alone are not sufficient.
     fn agrees(&self, all: &[BrokerReply], is_long: impl Fn(&&BrokerReply) -> bool) -> bool {
         let until = |time: i64| self.pushes.partition_point(|push| push.time <= time);
-        let delivered = |time: i64| self.brought.partition_point(|reply| reply.time < time);
+        let delivered = |time: i64| self.delivering.partition_point(|reply| reply.time < time);
         let (mut cases, mut agree, mut woken, mut later) = (0, 0, 0, 0);
         for reply in all {
             let is_empty = self.empty.contains(&reply.bytes);
@@ -145,36 +153,38 @@ impl<'broker> QueueAccount<'broker> {
             }
             cases += 1;
             let (had, has) = (until(reply.since), until(reply.time));
-            let nothing_lay = had == delivered(reply.time);
-            later += usize::from(nothing_lay && had >= MIN_DELIVERIES);
+            let was_empty = had == delivered(reply.time);
+            later += usize::from(was_empty && had >= MIN_DELIVERIES);
             let took = reply.time.saturating_sub(reply.since);
             // A busy broker reads more than one push before it notifies the waiting worker.
             let came_last = has > had
                 && self.pushes[had].time >= reply.time.saturating_sub(took / WAIT_DIVISOR);
-            woken += usize::from(!is_empty && nothing_lay && came_last);
-            agree += usize::from(nothing_lay && (is_empty && has == had || came_last));
+            woken += usize::from(!is_empty && was_empty && came_last);
+            agree += usize::from(was_empty && (is_empty && has == had || came_last));
         }
         // If there are no further requests, everything must have been delivered, or the result is
         // not known.
-        let at_end = self.pushes.len() == self.brought.len();
+        let at_end = self.pushes.len() == self.delivering.len();
         woken > 0 && agree as f64 >= AGREED_SHARE * cases as f64 && (later > 0 || at_end)
     }
 
+    /// The deliveries with their likeliest pushes: the push in FIFO order and its neighbours.
     fn deliveries(&self) -> Deliveries {
         let cause = |place: usize, reply: &BrokerReply| {
             let neighbours = [place.checked_sub(1), place.checked_add(1)].into_iter().flatten();
             let neighbours = neighbours
                 .filter_map(|at| self.pushes.get(at))
                 .filter(|push| push.time < reply.time);
-            let first = self.pushes.get(place).map(|push| (push.row, SURE));
-            first.into_iter().chain(neighbours.map(|push| (push.row, NEIGHBOUR))).collect()
+            let first = self.pushes.get(place).map(|push| (push.row, FIFO_SHARE));
+            first.into_iter().chain(neighbours.map(|push| (push.row, NEIGHBOUR_SHARE))).collect()
         };
-        (0..).zip(&self.brought).map(|(place, reply)| (reply.row, cause(place, reply))).collect()
+        (0..).zip(&self.delivering).map(|(place, reply)| (reply.row, cause(place, reply))).collect()
     }
 }
 
 /// Sum of the times in the queue, in FIFO order.
-fn total_queue_time(pushes: &[&BrokerReceipt], brought: &[&BrokerReply]) -> i64 {
-    let each = brought.iter().zip(pushes).map(|(reply, push)| reply.time.saturating_sub(push.time));
+fn total_queue_time(pushes: &[&BrokerReceipt], delivering: &[&BrokerReply]) -> i64 {
+    let each =
+        delivering.iter().zip(pushes).map(|(reply, push)| reply.time.saturating_sub(push.time));
     each.fold(0, i64::saturating_add)
 }

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::calls::{CallId, Calls};
 use crate::naming::Naming;
 use crate::tuning::auto::queues::broker::{
-    MANY_DIVISOR, MAX_KINDS, MAX_PASSED, MIN_OF_LENGTH, MIN_REPLIES,
+    MANY_DIVISOR, MAX_KINDS, MAX_SKIPPED, MIN_OF_LENGTH, MIN_REPLIES,
 };
 
 /// A message that the broker received.
@@ -46,8 +46,9 @@ pub(super) struct BrokerReply {
 pub(super) struct ReceiptsOfKind {
     /// The sending and the receiving node, and the port.
     pub(super) hop: u32,
-    /// Magnitudes of the lengths of the messages, and of the lengths of their responses.
+    /// Magnitude of the lengths of the messages.
     pub(super) asked: i64,
+    /// Magnitude of the lengths of their responses; 0 if they have none.
     pub(super) answered: i64,
     pub(super) all: Vec<BrokerReceipt>,
 }
@@ -90,7 +91,7 @@ impl ReceiptsOfKind {
     /// The last receipt until `reply` from another process than the receiver of the reply.
     pub(super) fn last_before(&self, reply: &BrokerReply) -> Option<&BrokerReceipt> {
         let end = self.count_until(reply.time);
-        self.all[..end].iter().rev().take(MAX_PASSED).find(|receipt| receipt.peer != reply.peer)
+        self.all[..end].iter().rev().take(MAX_SKIPPED).find(|receipt| receipt.peer != reply.peer)
     }
 
     /// Number of receipts until `time`.
@@ -99,8 +100,8 @@ impl ReceiptsOfKind {
     }
 }
 
-/// A kind of message: its labels; its length or, negative, the magnitude of its length; and the
-/// length or magnitude of its response.
+/// A kind of message: its hop; its length or, negative, the magnitude of its length; and the length
+/// or magnitude of its response.
 type BrokerMessageKind = (u32, i64, i64);
 
 /// The magnitude of a length, in half octaves, as a negative number.
@@ -108,8 +109,9 @@ fn magnitude(bytes: i64) -> i64 {
     -1 - (2.0 * (bytes.max(1) as f64).log2()) as i64
 }
 
-/// All nodes of the trace that accept connections and send enough messages to be examined. On the
-/// flows `unsolicited` no message is a request.
+/// All nodes of the trace that accept connections and send enough messages to be examined. `window`
+/// is the longest wait for a reply without a request, in nanoseconds. On the flows `unsolicited` no
+/// message is a request.
 pub(super) fn brokers(
     trace: &MessageTrace,
     naming: &Naming,
@@ -209,7 +211,7 @@ impl TimesByFlow {
         TimesByFlow(flows)
     }
 
-    /// The time of the last message on the flow before that time.
+    /// The time of the last message on the flow before `time`.
     fn last_before(&self, flow: FlowId, time: i64) -> Option<i64> {
         let times = self.0.get(&flow)?;
         let next = times.partition_point(|at| *at < time);
@@ -265,6 +267,7 @@ impl BrokerBuilder {
         self.replies.entry(kind).or_default().push(reply);
     }
 
+    /// The broker; `None` if it has too few messages.
     fn finish(mut self) -> Option<Broker> {
         let rare = self
             .replies

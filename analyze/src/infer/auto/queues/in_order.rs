@@ -1,7 +1,7 @@
 //! Matches each delivery with its push. A delivery that was awaited is caused by the push just
-//! before it. An immediate one is caused by an earlier push that is not delivered yet, the oldest
-//! first. If the length of a delivery follows from its push, only pushes that fit are considered
-//! first.
+//! before it. An immediate delivery is caused by an earlier push that is not delivered yet, the
+//! oldest first. If the length of a delivery follows from its push, pushes of the right length are
+//! preferred.
 
 use std::collections::VecDeque;
 
@@ -13,9 +13,10 @@ use super::broker::{Broker, BrokerReply};
 use super::wakes::{ReplyQueue, was_awaited};
 use crate::infer::auto::in_turn::match_in_fifo;
 use crate::tuning::auto::queues::in_order::{
-    LATER_FACTOR, MAX_CAUSES, MAX_LOOKED_THROUGH, MAX_TOGETHER, OTHER_LENGTH_FACTOR, PER_EXCEPTION,
+    ITEMS_PER_EXCEPTION, LATER_FACTOR, MAX_CAUSES, MAX_LOOKED_THROUGH, MAX_TOGETHER,
+    OTHER_LENGTH_FACTOR,
 };
-use crate::tuning::auto::queues::wakes::ABOUT_BYTES;
+use crate::tuning::auto::queues::wakes::LENGTH_TOLERANCE;
 
 /// A push that may not be delivered yet.
 #[derive(Clone, Copy)]
@@ -24,6 +25,7 @@ struct PendingPush {
     row: MessageId,
     flow: FlowId,
     bytes: i64,
+    /// The index of its kind among the receipts of the broker.
     kind: usize,
 }
 
@@ -48,7 +50,8 @@ pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
     let mut next = 0;
     // Pending pushes, the oldest first.
     let mut pending: VecDeque<PendingPush> = VecDeque::new();
-    // Until when all pushes were delivered, by queue: a worker was waiting then.
+    // For each queue the latest time at which a worker was waiting, so that all earlier pushes were
+    // delivered.
     let mut empty_until = vec![i64::MIN; queues.len()];
     for (reply, at) in deliveries {
         let queue = &queues[at];
@@ -88,7 +91,7 @@ pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
         }
         let Some((first, _)) = weighed.first().copied() else { continue };
         let fits = |row: MessageId| {
-            pending.iter().any(|push| push.row == row && has_its_length(push, reply, queue))
+            pending.iter().any(|push| push.row == row && has_right_length(push, reply, queue))
         };
         // Any response comes immediately; only its length shows that this one is a delivery.
         if !has_waited && queue.longer.is_some() && !fits(first) {
@@ -104,8 +107,8 @@ pub(super) fn causes(broker: &Broker, queues: &[ReplyQueue]) -> Deliveries {
     found
 }
 
-/// Cause of a reply that was awaited if no push came right before it: on a busy machine the broker
-/// is woken late. It is the oldest undelivered push during the wait, if it has the right length.
+/// Cause of a reply that was awaited, if no push came right before it: on a busy machine the broker
+/// is woken late. The cause is the oldest undelivered push during the wait with the right length.
 fn late_cause(
     pending: &VecDeque<PendingPush>,
     reply: &BrokerReply,
@@ -115,7 +118,7 @@ fn late_cause(
         queue.pushes.contains(&push.kind)
             && push.flow != reply.flow
             && push.time > reply.since
-            && has_its_length(push, reply, queue)
+            && has_right_length(push, reply, queue)
     };
     weigh_pushes(pending.iter().filter(is_late), reply, queue)
 }
@@ -145,18 +148,19 @@ fn unsolicited_deliveries(broker: &Broker, queue: &ReplyQueue) -> Option<Deliver
         deliveries.extend((0..several).map(|_| (reply, reply.bytes / several)));
     }
     // If every delivery fits the push at its FIFO position, none is left out, however long a broker
-    // keeps some back.
-    let is_in_turn = |pushes: &Vec<PendingPush>| {
+    // delays some of them.
+    let is_in_fifo = |pushes: &Vec<PendingPush>| {
         let fits = |(push, (reply, bytes)): (&PendingPush, &(&BrokerReply, i64))| {
-            push.time <= reply.time && (bytes - push.bytes - longer).abs() <= ABOUT_BYTES
+            push.time <= reply.time && (bytes - push.bytes - longer).abs() <= LENGTH_TOLERANCE
         };
         pushes.len() == deliveries.len() && pushes.iter().zip(&deliveries).all(fits)
     };
-    let all_in_turn = [&known, &pushes(broker, &of_these_lengths(broker, queue, &known))]
+    let all_in_fifo = [&known, &pushes(broker, &kinds_of_these_lengths(broker, queue, &known))]
         .into_iter()
-        .find(|pushes| is_in_turn(pushes))
+        .find(|pushes| is_in_fifo(pushes))
         .map(|pushes| pushes.iter().map(|push| Some(*push)).collect::<Vec<_>>());
-    if all_in_turn.is_none() && PER_EXCEPTION * deliveries.len().abs_diff(known.len()) > known.len()
+    if all_in_fifo.is_none()
+        && ITEMS_PER_EXCEPTION * deliveries.len().abs_diff(known.len()) > known.len()
     {
         return None;
     }
@@ -164,7 +168,7 @@ fn unsolicited_deliveries(broker: &Broker, queue: &ReplyQueue) -> Option<Deliver
         let given: Vec<i64> = known.iter().map(|push| push.time).collect();
         let begun: Vec<i64> = deliveries.iter().map(|(reply, _)| reply.time).collect();
         let fits = |push: usize, reply: usize| {
-            (deliveries[reply].1 - known[push].bytes - longer).abs() <= ABOUT_BYTES
+            (deliveries[reply].1 - known[push].bytes - longer).abs() <= LENGTH_TOLERANCE
         };
         match_in_fifo(&given, &begun, fits)
             .into_iter()
@@ -172,7 +176,7 @@ fn unsolicited_deliveries(broker: &Broker, queue: &ReplyQueue) -> Option<Deliver
             .collect()
     };
     let mut found: Deliveries = Vec::new();
-    for ((reply, _), push) in deliveries.iter().zip(all_in_turn.unwrap_or_else(by_waits)) {
+    for ((reply, _), push) in deliveries.iter().zip(all_in_fifo.unwrap_or_else(by_waits)) {
         let Some(push) = push else { continue };
         let cause = (push.row, queue.sure);
         match found.last_mut().filter(|(row, _)| *row == reply.row) {
@@ -181,7 +185,7 @@ fn unsolicited_deliveries(broker: &Broker, queue: &ReplyQueue) -> Option<Deliver
         }
     }
     let taken: usize = found.iter().map(|(_, causes)| causes.len()).sum();
-    if PER_EXCEPTION * (deliveries.len() - taken) > deliveries.len() {
+    if ITEMS_PER_EXCEPTION * (deliveries.len() - taken) > deliveries.len() {
         return None;
     }
     for (_, causes) in &mut found {
@@ -191,9 +195,13 @@ fn unsolicited_deliveries(broker: &Broker, queue: &ReplyQueue) -> Option<Deliver
     Some(found)
 }
 
-/// The kinds of receipts that are pushes of that queue, and other kinds on the same hops that have
+/// The kinds of receipts that are pushes of the queue, and other kinds on the same hops that have
 /// the lengths of the `known` pushes and differ only in their responses.
-fn of_these_lengths(broker: &Broker, queue: &ReplyQueue, known: &[PendingPush]) -> Vec<usize> {
+fn kinds_of_these_lengths(
+    broker: &Broker,
+    queue: &ReplyQueue,
+    known: &[PendingPush],
+) -> Vec<usize> {
     let lengths: FxHashSet<i64> = known.iter().map(|push| push.bytes).collect();
     let is_one = |kind: &usize| {
         let receipts = &broker.receipts[*kind];
@@ -223,8 +231,9 @@ fn pushes(broker: &Broker, kinds: &[usize]) -> Vec<PendingPush> {
     pushes
 }
 
-fn has_its_length(push: &PendingPush, reply: &BrokerReply, queue: &ReplyQueue) -> bool {
-    queue.longer.is_some_and(|longer| (reply.bytes - push.bytes - longer).abs() <= ABOUT_BYTES)
+/// Returns whether the length of the reply follows from the length of the push.
+fn has_right_length(push: &PendingPush, reply: &BrokerReply, queue: &ReplyQueue) -> bool {
+    queue.longer.is_some_and(|longer| (reply.bytes - push.bytes - longer).abs() <= LENGTH_TOLERANCE)
 }
 
 /// The likeliest of the `possible` pushes, which are ordered from the oldest on, with their
@@ -242,7 +251,7 @@ fn weigh_pushes<'push>(
     let ordered: Vec<&PendingPush> =
         if queue.to_all { possible.into_iter().rev().collect() } else { possible };
     for push in ordered {
-        let fits = queue.longer.is_none() || has_its_length(push, reply, queue);
+        let fits = queue.longer.is_none() || has_right_length(push, reply, queue);
         let place = &mut places[usize::from(fits)];
         if *place >= MAX_CAUSES {
             continue;

@@ -12,9 +12,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::broker::{Broker, BrokerReceipt, BrokerReply, ReceiptsOfKind};
 use crate::tuning::auto::queues::wakes::{
-    ABOUT_BYTES, CONSTANT_SHARE, FIRST_TIME, HARDLY_SHARE, LONG_FACTOR, MAX_LOOKED_AT, MAX_SAMPLE,
-    MIN_LIFT, MIN_ODDS, MIN_OF_LENGTH, MIN_WOKEN, SLOWER_FACTOR, TIME_STEP, TIMES_TRIED,
-    WOKEN_SHARE,
+    CONSTANT_SHARE, FIRST_TIME, HARDLY_SHARE, LENGTH_TOLERANCE, LONG_FACTOR, MAX_LOOKED_AT,
+    MAX_SAMPLE, MIN_LIFT, MIN_ODDS, MIN_OF_LENGTH, MIN_WOKEN, SLOWER_FACTOR, TIME_STEP,
+    TIMES_TRIED, WOKEN_SHARE,
 };
 
 /// A kind of replies that are caused by messages of other nodes.
@@ -38,11 +38,15 @@ pub(super) struct ReplyQueue {
 
 /// Relation of one kind of receipts to a kind of replies.
 struct WakeRelation {
+    /// The index of the kind of receipts at the broker.
     pushes: usize,
+    /// Longest time from the wake-up to the sending of a reply, in nanoseconds.
     within: i64,
     /// Log-odds against chance.
     score: f64,
+    /// Number of awaited replies that were sent within this time after a receipt.
     hits: f64,
+    /// Number of these that would be by chance.
     expected: f64,
 }
 
@@ -51,17 +55,20 @@ pub(super) fn queues(broker: &Broker) -> Vec<ReplyQueue> {
     (0..broker.replies.len()).filter_map(|replies| queue(broker, replies)).collect()
 }
 
+/// The replies of one kind, with the index `replies` at the broker, as a queue; `None` if messages
+/// of other nodes do not wake them.
 fn queue(broker: &Broker, replies: usize) -> Option<ReplyQueue> {
     let all = &broker.replies[replies].all;
     let step = all.len().div_ceil(MAX_SAMPLE);
     let sample: Vec<&BrokerReply> = all.iter().step_by(step).collect();
     let of_kind = |pushes: usize| wakes(broker, &sample, pushes);
     let wakes: Vec<WakeRelation> = (0..broker.receipts.len()).filter_map(of_kind).collect();
-    // One mechanism of waking has one delay. Others that only seem to wake have longer delays.
-    let surest = wakes.iter().max_by(|one, other| one.score.total_cmp(&other.score))?.within;
+    // All pushes wake replies after about the same delay. Receipts that only seem to wake them have
+    // longer delays.
+    let surest_delay = wakes.iter().max_by(|one, other| one.score.total_cmp(&other.score))?.within;
     let wakes: Vec<WakeRelation> = wakes
         .into_iter()
-        .filter(|wakes| wakes.within <= surest.saturating_mul(SLOWER_FACTOR))
+        .filter(|wakes| wakes.within <= surest_delay.saturating_mul(SLOWER_FACTOR))
         .collect();
     let within = wakes.iter().map(|wakes| wakes.within).max()?;
     let mut pushes: Vec<usize> = wakes.iter().map(|wakes| wakes.pushes).collect();
@@ -73,11 +80,11 @@ fn queue(broker: &Broker, replies: usize) -> Option<ReplyQueue> {
         sample.iter().copied().filter(|reply| was_awaited(reply, within)).collect();
     let waker = |reply: &BrokerReply| last_of(broker, &pushes, reply, within);
     let empty = empty_lengths(&long, |reply| waker(reply).is_some());
-    let bringing: Vec<&BrokerReply> =
+    let delivering: Vec<&BrokerReply> =
         long.into_iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
     let woken: Vec<(&BrokerReply, &BrokerReceipt)> =
-        bringing.iter().filter_map(|reply| waker(reply).map(|by| (*reply, by))).collect();
-    let mostly = woken.len() as f64 >= WOKEN_SHARE * bringing.len() as f64;
+        delivering.iter().filter_map(|reply| waker(reply).map(|by| (*reply, by))).collect();
+    let mostly = woken.len() as f64 >= WOKEN_SHARE * delivering.len() as f64;
     if woken.len() < MIN_WOKEN || !mostly || is_mutual(broker, replies, &woken) {
         return None;
     }
@@ -91,13 +98,14 @@ fn queue(broker: &Broker, replies: usize) -> Option<ReplyQueue> {
     Some(ReplyQueue { replies, pushes, within, longer: usual_excess(&woken), empty, to_all, sure })
 }
 
-/// Returns whether the reply was awaited for so long that it was not sent immediately.
+/// Returns whether the reply was awaited for so long that it was not sent immediately; `within` is
+/// the longest time from a wake-up to a reply.
 pub(super) fn was_awaited(reply: &BrokerReply, within: i64) -> bool {
     reply.time.saturating_sub(reply.since) > within.saturating_mul(LONG_FACTOR)
 }
 
-/// The last receipt of these kinds within that time before `reply`, if it came while the reply was
-/// awaited.
+/// The last receipt of these kinds within the time `within` before `reply`, if it came while the
+/// reply was awaited.
 fn last_of<'broker>(
     broker: &'broker Broker,
     kinds: &[usize],
@@ -111,8 +119,8 @@ fn last_of<'broker>(
     })
 }
 
-/// The relation of receipts of that kind to replies of the `sample`, if the receipts wake the
-/// replies.
+/// The relation of receipts of the kind `pushes` to replies of the `sample`, if the receipts wake
+/// the replies.
 fn wakes(broker: &Broker, sample: &[&BrokerReply], pushes: usize) -> Option<WakeRelation> {
     let receipts: &ReceiptsOfKind = &broker.receipts[pushes];
     // For each reply: how long it was awaited, the number of messages of the kind `pushes`
@@ -153,10 +161,10 @@ fn wakes(broker: &Broker, sample: &[&BrokerReply], pushes: usize) -> Option<Wake
     best
 }
 
-/// Returns whether messages of a kind that is too rare on its own wake replies like the known kinds
-/// do, sent by the same nodes to the same port: if a worker waited, they mostly did. Only one of
-/// several waiting workers is woken, so each message is tested for whether it woke any; if another
-/// message may have woken the same worker, the case does not count.
+/// Returns whether messages of a kind that is too rare on its own wake replies as the known kinds
+/// do that the same nodes send to the same port: whenever a worker waited, they mostly woke one.
+/// Only one of several waiting workers is woken, so each message is tested for whether it woke any;
+/// if another message may have woken the same worker, the case does not count.
 fn is_alike(
     broker: &Broker,
     all: &[BrokerReply],
@@ -186,7 +194,7 @@ fn is_alike(
     came > 0 && 4 * woke >= 3 * came
 }
 
-/// The lengths of replies that are hardly ever woken.
+/// The lengths of awaited replies that are hardly ever woken, and so deliver nothing.
 fn empty_lengths(long: &[&BrokerReply], is_woken: impl Fn(&BrokerReply) -> bool) -> FxHashSet<i64> {
     let mut lengths: FxHashMap<i64, (u32, u32)> = FxHashMap::default();
     for reply in long {
@@ -200,8 +208,9 @@ fn empty_lengths(long: &[&BrokerReply], is_woken: impl Fn(&BrokerReply) -> bool)
     lengths.into_iter().filter(|(_, counts)| is_empty(*counts)).map(|(length, _)| length).collect()
 }
 
-/// Returns whether replies are solicited, and most messages that wake them come over connections on
-/// which any node sends the same requests.
+/// Returns whether each side takes both roles at times, which is no queue: the replies are
+/// requested, and most messages that wake them come over connections on which the same requests are
+/// sent.
 fn is_mutual(broker: &Broker, replies: usize, woken: &[(&BrokerReply, &BrokerReceipt)]) -> bool {
     let asked = broker.replies[replies].asked;
     let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);
@@ -218,6 +227,6 @@ fn usual_excess(woken: &[(&BrokerReply, &BrokerReceipt)]) -> Option<i64> {
     let (_, median, _) = all.select_nth_unstable(middle);
     let median = *median;
     let about =
-        all.iter().filter(|longer| longer.saturating_sub(median).abs() <= ABOUT_BYTES).count();
+        all.iter().filter(|longer| longer.saturating_sub(median).abs() <= LENGTH_TOLERANCE).count();
     (about as f64 >= CONSTANT_SHARE * all.len() as f64).then_some(median)
 }

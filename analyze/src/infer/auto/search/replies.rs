@@ -2,25 +2,27 @@
 //! or abandoned, and no more calls are made for it).
 
 use super::BeamSearch;
-use crate::infer::auto::at::RequestState;
 use crate::infer::auto::continuations::Continuation;
+use crate::infer::auto::request_state::RequestState;
 use crate::infer::auto::service::RequestId;
 use crate::infer::auto::states::StateNode;
-use crate::tuning::auto::search::hypotheses::MARGIN;
+use crate::tuning::auto::search::hypotheses::MARGIN_NATS;
 impl BeamSearch<'_> {
-    pub(super) fn reply(&mut self, request: RequestId, time: i64, is_judged: bool) {
+    /// Closes a request at `time`. `is_scored`: the score of its response counts; otherwise the
+    /// request is dropped since too many are open.
+    pub(super) fn reply(&mut self, request: RequestId, time: i64, is_scored: bool) {
         let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
         self.open.remove(slot);
         let is_answered = self.service.closed_at(request)
             > self.service.request_end(&self.service.requests[request.index()]);
         self.answered.clear();
-        let mut room = std::mem::take(&mut self.room);
-        room.answered.clear();
+        let mut buffers = std::mem::take(&mut self.buffers);
+        buffers.answered.clear();
         let all = std::mem::take(&mut self.hypotheses);
         for from in 0..all.len() {
             let state = all.states(from)[slot];
             let added = match self.answered.get(state) {
-                _ if !is_judged => 0.0,
+                _ if !is_scored => 0.0,
                 Some(score) => score,
                 None => {
                     let BeamSearch { service, shapes, model, states, .. } = self;
@@ -40,7 +42,7 @@ impl BeamSearch<'_> {
                     score
                 }
             };
-            room.answered.push(Continuation {
+            buffers.answered.push(Continuation {
                 score: all.score(from) + added,
                 added,
                 from: from as u32,
@@ -50,20 +52,20 @@ impl BeamSearch<'_> {
         if let Some(lattice) = &mut self.lattice {
             lattice.begin(None);
         }
-        self.digest_all(&all, Some(slot), time, &mut room.marks);
-        let scores = || room.answered.iter().map(|next| next.score);
+        self.digest_all(&all, Some(slot), time, &mut buffers.digests);
+        let scores = || buffers.answered.iter().map(|next| next.score);
         let best = scores().fold(f64::NEG_INFINITY, f64::max);
-        room.next.clear(self.open.len());
-        room.seen.clear();
-        for place in room.order.best_first(scores(), best - MARGIN, usize::MAX) {
-            let Continuation { score, added, from, slot: state } = room.answered[place as usize];
-            let mark = room.marks[from as usize];
-            let next = room.next.len() as u32;
-            let to = *room.seen.entry(mark).or_insert(next);
+        buffers.next.clear(self.open.len());
+        buffers.seen.clear();
+        for place in buffers.order.best_first(scores(), best - MARGIN_NATS, usize::MAX) {
+            let Continuation { score, added, from, slot: state } = buffers.answered[place as usize];
+            let digest = buffers.digests[from as usize];
+            let next = buffers.next.len() as u32;
+            let to = *buffers.seen.entry(digest).or_insert(next);
             if to == next {
                 self.over.push((state, all.over(from as usize)));
                 let over = self.over.len() as u32 - 1;
-                room.next.push_without(score, over, all.states(from as usize), slot);
+                buffers.next.push_without(score, over, all.states(from as usize), slot);
             }
             if let Some(lattice) = &mut self.lattice {
                 lattice.add(from, to, None, added);
@@ -72,8 +74,8 @@ impl BeamSearch<'_> {
         if let Some(lattice) = &mut self.lattice {
             lattice.end();
         }
-        self.hypotheses = std::mem::replace(&mut room.next, all);
-        self.room = room;
+        self.hypotheses = std::mem::replace(&mut buffers.next, all);
+        self.buffers = buffers;
     }
 
     /// Scores a response after which the request stays open.

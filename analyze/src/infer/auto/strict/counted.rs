@@ -11,8 +11,7 @@ use crate::infer::auto::service::Service;
 use crate::infer::span::NodeSpan;
 use crate::tuning::auto::search::strict::{COUNTED_PER_EXCEPTION, MAX_COUNTED, MAX_COUNTED_KINDS};
 
-/// The kinds of the calls that requests of each kind mostly have, in their order, by kind of
-/// request.
+/// For each kind of request the kinds of the calls that such requests mostly have, in their order.
 pub(in crate::infer::auto) type CallPlans = FxHashMap<u32, Vec<u32>>;
 
 /// All plans that the counts permit; empty if they permit none, or too many.
@@ -30,7 +29,9 @@ pub(super) fn plans(service: &Service) -> Vec<CallPlans> {
     let mut all: Vec<Vec<Vec<u32>>> = vec![vec![Vec::new(); requests.len()]];
     for (kind, count) in calls {
         let had: Vec<u32> = (1..1_u32 << requests.len())
-            .filter(|had| is_about(count, of_these(&requests, *had).map(|(_, count)| *count).sum()))
+            .filter(|had| {
+                is_about(count, selected_kinds(&requests, *had).map(|(_, count)| *count).sum())
+            })
             .collect();
         let with = |plans: &Vec<Vec<u32>>, had: u32| {
             let with = |(at, plan): (usize, &Vec<u32>)| match had >> at & 1 {
@@ -55,7 +56,7 @@ pub(super) fn plans(service: &Service) -> Vec<CallPlans> {
     all.into_iter().map(|plans| kinds().zip(with_rare(plans)).collect()).collect()
 }
 
-/// Returns whether this number out of all is so small that these may belong to the beginnings of
+/// Returns whether `count` out of `all` spans is so few that they may belong to the beginnings of
 /// connections.
 pub(super) fn is_rare(count: usize, all: usize) -> bool {
     count * COUNTED_PER_EXCEPTION <= all
@@ -68,8 +69,8 @@ pub(super) fn counts(spans: &[NodeSpan]) -> BTreeMap<u32, usize> {
     counts
 }
 
-/// Kinds with their bits set, with their numbers.
-fn of_these(requests: &[(u32, usize)], had: u32) -> impl Iterator<Item = &(u32, usize)> {
+/// The kinds of requests whose bits are set in `had`, with their numbers.
+fn selected_kinds(requests: &[(u32, usize)], had: u32) -> impl Iterator<Item = &(u32, usize)> {
     requests.iter().enumerate().filter(move |(at, _)| had >> at & 1 == 1).map(|(_, of)| of)
 }
 

@@ -10,20 +10,22 @@ use crate::infer::auto::in_turn::match_in_fifo;
 use crate::infer::auto::service::RequestId;
 use crate::infer::span::NodeSpan;
 use crate::tuning::auto::workers::{
-    MAX_EARLY, MAX_OVERTAKING, MIN_SHOWN, NEAR, REQUESTS_PER_EXCEPTION, SHOWN_SHARE,
+    MAX_EARLY, MAX_OVERTAKING, MIN_SHOWN, NEARBY_RUNS, REQUESTS_PER_EXCEPTION, SHOWN_SHARE,
 };
 
-/// The request of a run by its place, and an alternative one with its probability.
+/// The request that was found for a run. Requests are given by their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct QueuedRun {
     pub(super) request: Option<usize>,
+    /// An alternative request with its probability.
     pub(super) rival: Option<(usize, f64)>,
     /// Whether a hand-off shows the request.
     pub(super) is_shown: bool,
 }
 
-/// The request of each of `runs`, by its place among `requests`, which have the times in `spans`;
-/// `None` if they cannot be aligned. `witnesses` are requests that hand-offs seem to show.
+/// The request of each of `runs`, by its place among `requests`; `None` if runs and requests cannot
+/// be aligned. `spans` has the times of all requests of the service. `witnesses` are requests that
+/// hand-offs seem to show.
 pub(super) fn match_runs(
     spans: &[NodeSpan],
     requests: &[RequestId],
@@ -43,7 +45,7 @@ pub(super) fn match_runs(
         let (run, place) = (done[run], answered[place]);
         RunRequest {
             run,
-            place,
+            request: place,
             begin: runs[run].begin,
             done: runs[run].done,
             end: runs[run].end,
@@ -65,7 +67,7 @@ pub(super) fn match_runs(
     let mut queued = vec![QueuedRun::default(); runs.len()];
     pairs.for_each_pair(|pair, rival| {
         queued[pair.run] =
-            QueuedRun { request: Some(pair.place), rival, is_shown: pair.is_shown() };
+            QueuedRun { request: Some(pair.request), rival, is_shown: pair.is_shown() };
     });
     Some(queued)
 }
@@ -92,16 +94,16 @@ fn apply_witnesses(
         }
     }
     for shown in of_objects.into_values().filter(|shown| shown.len() >= MIN_SHOWN) {
-        let same = shown.iter().filter(|(at, place)| pairs.pairs()[*at].place == *place).count();
+        let same = shown.iter().filter(|(at, place)| pairs.pairs()[*at].request == *place).count();
         if same as f64 >= SHOWN_SHARE * shown.len() as f64 {
             shown.into_iter().for_each(|(at, place)| pairs.mark_shown(at, place));
         }
     }
 }
 
-/// Aligns the ends of runs with responses, both by their places in order. `ends` has the end of the
-/// last call and of the run for each. `begins_later` states whether a run began after the request
-/// of a response.
+/// Aligns the ends of runs with responses. Returns pairs of their places. `ends` has the end of the
+/// last call and the end of each run, `answers` the times of responses, both in order.
+/// `begins_later` states whether a run began after the request of a response was received.
 fn align_ends(
     ends: &[[i64; 2]],
     answers: &[i64],
@@ -119,15 +121,15 @@ fn align_ends(
 }
 
 /// These pairs of ends and responses, with some gaps closed. If equally many ends and responses are
-/// left out near each other, nothing is missing: one was answered later than usual, and later ones
-/// had to wait. They and the pairs between them are matched in order.
+/// left out near each other, none of them is missing: one run was answered later than usual, and
+/// later runs had to wait. All of them and the pairs between them are matched in order.
 fn close_gaps(
     pairs: Vec<(usize, usize)>,
     ends: usize,
     answers: usize,
     can_be: impl Fn((usize, usize)) -> bool,
 ) -> Vec<(usize, usize)> {
-    // Items left out, each with the number of pairs before it.
+    // Items left out: the number of pairs before each, whether it is a response, and its place.
     let mut left_out: Vec<(usize, bool, usize)> = Vec::new();
     let mut next = (0, 0);
     for (before, (end, answer)) in (0..).zip(pairs.iter().copied().chain([(ends, answers)])) {
@@ -136,7 +138,7 @@ fn close_gaps(
         next = (end + 1, answer + 1);
     }
     let (mut all, mut at) = (Vec::new(), 0);
-    for near in left_out.chunk_by(|one, next| next.0 - one.0 <= NEAR) {
+    for near in left_out.chunk_by(|one, next| next.0 - one.0 <= NEARBY_RUNS) {
         let [(first, ..), .., (last, ..)] = near else { continue };
         let between = &pairs[*first..*last];
         let of = |is_answer: bool| {
@@ -146,11 +148,11 @@ fn close_gaps(
         let mut answers: Vec<usize> = between.iter().map(|(_, of)| *of).chain(of(true)).collect();
         ends.sort_unstable();
         answers.sort_unstable();
-        let in_turn = || ends.iter().copied().zip(answers.iter().copied());
-        let is_short = between.len() <= 2 * NEAR;
-        if is_short && ends.len() == answers.len() && in_turn().all(&can_be) {
+        let in_fifo = || ends.iter().copied().zip(answers.iter().copied());
+        let is_short = between.len() <= 2 * NEARBY_RUNS;
+        if is_short && ends.len() == answers.len() && in_fifo().all(&can_be) {
             all.extend(&pairs[at..*first]);
-            all.extend(in_turn());
+            all.extend(in_fifo());
             at = *last;
         }
     }
@@ -204,7 +206,7 @@ mod tests {
         assert_eq!(close_gaps(pairs(), 5, 5, |_| true), straight(5));
         assert_eq!(close_gaps(pairs(), 5, 5, |pair| pair != (2, 2)), pairs(), "impossible");
         assert_eq!(close_gaps(pairs(), 6, 5, |_| true), pairs(), "one more end than responses");
-        let far: Vec<(usize, usize)> = (0..NEAR + 1).map(|at| (at + 1, at)).collect();
-        assert_eq!(close_gaps(far.clone(), NEAR + 2, NEAR + 2, |_| true), far);
+        let far: Vec<(usize, usize)> = (0..NEARBY_RUNS + 1).map(|at| (at + 1, at)).collect();
+        assert_eq!(close_gaps(far.clone(), NEARBY_RUNS + 2, NEARBY_RUNS + 2, |_| true), far);
     }
 }

@@ -7,12 +7,15 @@ use crate::infer::call_links::WorkItem;
 use crate::infer::span::NodeSpan;
 
 const US: i64 = 1_000;
-/// The thread that receives, the one that writes, and the first worker.
+/// The thread that receives requests.
 const READER: u32 = 1;
+/// The thread that writes responses.
 const WRITER: u32 = 2;
+/// The first worker.
 const WORKERS: u32 = 10;
-/// The queues of requests and of responses.
+/// The object of the queue of requests.
 const REQUESTS: i64 = 501;
+/// The object of the queue of responses.
 const ANSWERS: i64 = 502;
 
 /// The kind of the call after the response.
@@ -153,7 +156,7 @@ impl PoolScenario {
 
 impl SyntheticPool {
     /// Number of calls attributed to the right request, number attributed to a wrong one, and
-    /// number of calls with work that is known to be handed off.
+    /// number of calls for which recorded hand-offs show the request.
     fn count_attributed(&mut self, hand_offs: &[ServiceHandoff]) -> [usize; 3] {
         let known = self.service.find_workers(hand_offs).len();
         let is = |call: &usize, right: bool| {
@@ -165,7 +168,8 @@ impl SyntheticPool {
         [count(true), count(false), known]
     }
 
-    fn with_all(mut self) -> [usize; 3] {
+    /// The same numbers with all hand-offs.
+    fn count_with_handoffs(mut self) -> [usize; 3] {
         let hand_offs = std::mem::take(&mut self.hand_offs);
         self.count_attributed(&hand_offs)
     }
@@ -175,7 +179,7 @@ impl SyntheticPool {
 fn a_woken_worker_does_the_work_handed_to_it() {
     let idle = PoolScenario { workers: 4, gap: 8_000 * US, ..BUSY }.make(60);
     assert!(idle.hand_offs.iter().filter(|one| one.from == READER).all(|one| one.to >= WORKERS));
-    assert_eq!(idle.with_all(), [100, 0, 100]);
+    assert_eq!(idle.count_with_handoffs(), [100, 0, 100]);
 }
 
 #[test]
@@ -183,8 +187,8 @@ fn busy_workers_and_their_writer_are_fifo() {
     let made = PoolScenario { alike: false, ..BUSY }.make(300);
     let is_idle = |one: &&ServiceHandoff| one.from == READER && one.to != UNKNOWN_THREAD;
     assert!(made.hand_offs.iter().filter(is_idle).count() < 50);
-    // A few were handed over while another worker was about to do so, too.
-    assert_eq!(made.with_all(), [300, 0, 294]);
+    // A few were handed over while another worker was about to hand over its own, too.
+    assert_eq!(made.count_with_handoffs(), [300, 0, 294]);
     // Without hand-offs nothing shows where a run begins.
     assert_eq!(PoolScenario { alike: false, ..BUSY }.make(300).count_attributed(&[]), [0, 0, 0]);
     // Unless all runs begin with the same kind of call; then only threads and times are evidence.
@@ -200,18 +204,21 @@ fn a_worker_that_answers_itself_shows_its_requests() {
         let all = made.truth.len();
         assert_eq!(made.count_attributed(&[]), [all, 0, 0]);
     }
-    assert_eq!(PoolScenario { has_writer: false, ..BUSY }.make(300).with_all(), [500, 0, 500]);
+    assert_eq!(
+        PoolScenario { has_writer: false, ..BUSY }.make(300).count_with_handoffs(),
+        [500, 0, 500]
+    );
 }
 
 #[test]
 fn post_reply_work_is_not_attributed_to_the_next_request() {
     let made = PoolScenario { has_writer: false, works_on: true, ..BUSY }.make(300);
-    assert_eq!(made.with_all(), [0, 0, 0]);
+    assert_eq!(made.count_with_handoffs(), [0, 0, 0]);
 }
 
-/// The requests of runs, with a request each millisecond. The beginnings and ends of two runs are
-/// `begins` and `ends` apart, and wake-ups of the answering thread seem to show that they are for
-/// these requests.
+/// The requests of 40 runs, with a request each millisecond. The beginnings and ends of two runs
+/// are `begins` and `ends` apart, and wake-ups of the answering thread seem to show that these runs
+/// are for the requests `shown`.
 fn two_of_forty(begins: i64, ends: i64, shown: Option<[u32; 2]>) -> Vec<QueuedRun> {
     let mut spans: Vec<NodeSpan> = (0..40)
         .map(|at| NodeSpan { begin: 1000 * US * at, end: 1000 * US * at + 5030 * US, kind: 9 })
@@ -294,19 +301,22 @@ fn unrelated_hand_offs_are_no_evidence() {
 #[test]
 fn other_servers_have_no_attributed_calls() {
     // The latest request is done first.
-    assert_eq!(PoolScenario { last_first: true, ..BUSY }.make(300).with_all(), [0, 0, 0]);
+    assert_eq!(
+        PoolScenario { last_first: true, ..BUSY }.make(300).count_with_handoffs(),
+        [0, 0, 0]
+    );
     // Threads begin other work while their calls are open.
     for has_writer in [false, true] {
         let made = PoolScenario { goes_on: true, has_writer, workers: 2, ..BUSY }.make(300);
-        assert_eq!(made.with_all(), [0, 0, 0]);
+        assert_eq!(made.count_with_handoffs(), [0, 0, 0]);
     }
     // One thread for everything.
     let mut made = BUSY.make(300);
     made.service.request_threads.fill([READER; 2]);
     made.service.call_threads.fill([READER; 2]);
-    assert_eq!(made.with_all(), [0, 0, 0]);
+    assert_eq!(made.count_with_handoffs(), [0, 0, 0]);
     // Unknown threads.
     let mut made = BUSY.make(300);
     made.service.call_threads.clear();
-    assert_eq!(made.with_all(), [0, 0, 0]);
+    assert_eq!(made.count_with_handoffs(), [0, 0, 0]);
 }

@@ -1,37 +1,39 @@
-//! Matches the messages that a reader read with its acts for each of them, both in order.
+//! Matches the messages that a reader read with its acts for each of them, both in order. A reader
+//! is a thread that reads a shared connection; an act is what it does for a message, such as waking
+//! or starting another thread.
 //!
 //! A reader mostly acts on all messages that it has read before it reads more. So there are as many
 //! acts between two reads as the first one has brought messages, each for its own message. Only the
-//! last message of a read may be incomplete; its act then follows the read that brings the rest.
-//! Other readers read everything available, several times, before they act on any of it. Some act
-//! on a part of it in between ([`ReaderBehaviour`]).
+//! last message of a read may be incomplete; its act then follows the read that brings the rest of
+//! the message. Other readers read everything available, several times, before they act on any
+//! message. Some act on a part of the messages in between ([`ReaderBehaviour`]).
 //!
 //! If the numbers do not agree, or an act cannot be for its message, the largest number of acts
-//! that can be for messages in their order is matched; pairs that differ between several alignments
-//! of this number are left out.
+//! that can be for messages in their order is matched. If several alignments match as many, only
+//! the pairs that all of them have are kept.
 
 use crate::tuning::auto::workers::{MAX_ALIGNED, MAX_READS};
 
 /// How a reader acts on the messages that it has read before it reads more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReaderBehaviour {
-    /// On none, on all, or on all except the last one, which is incomplete. Some acts may have
-    /// other causes, or not be known.
+    /// It acts on no message, on all, or on all except the last one, which is incomplete. Some acts
+    /// may have other causes, or not be known.
     ActsOnAll,
-    /// On the first ones, so that others wait for the next read: a task of Tokio has a budget for
-    /// each poll. All acts are known, and none has another cause.
+    /// It acts on the first messages, so that the other messages wait for the next read: a task of
+    /// Tokio has a budget for each poll. All acts are known, and none has another cause.
     ActsOnSome,
 }
 
-/// Times in order, each with a thread, or with a request or a call.
+/// Times in nanoseconds and in order, each with a thread (by default), a request or a call.
 pub(super) type TimedIds<Id = u32> = Vec<(i64, Id)>;
 
 /// The messages of a read, and the acts between it and the next read.
 type ReadWithActs<'a, Item, Act> = (&'a [(i64, Item)], TimedIds<Act>);
 
-/// Pairs the messages that were read, `items` in order, with the acts that `done` returns for a
-/// half-open interval of time. `fits` states whether an act can be for an item, and `reader` how
-/// acts follow reads.
+/// Pairs of a message that was read and the act for it. `items` are the messages in the order in
+/// which they were read, and `done` returns the acts in a half-open interval of time. `fits` states
+/// whether an act can be for an item, and `reader` how acts follow reads.
 pub(super) fn pairs<Item: Copy, Act: Copy>(
     reader: ReaderBehaviour,
     items: &[(i64, Item)],
@@ -77,7 +79,7 @@ pub(super) fn align_acts<Item: Copy, Act: Copy>(
     let fit: Vec<bool> =
         items.iter().flat_map(|(_, item)| acts.iter().map(|act| fits(*item, *act))).collect();
     let fit = |item: usize, act: usize| fit[item * acts.len() + act];
-    // The most pairs of the first items and acts, and of the last ones.
+    // The largest number of pairs among the first items and acts, and among the last ones.
     let mut first = vec![0_usize; (items.len() + 1) * width];
     let mut last = first.clone();
     for item in 0..items.len() {
@@ -110,8 +112,8 @@ pub(super) fn align_acts<Item: Copy, Act: Copy>(
     pairs
 }
 
-/// Number of the first reads that together have as many acts as messages, with no more acts after
-/// each but the last of them than the `reader` makes. 0 if no first read agrees.
+/// The smallest number of first reads that together have as many acts as messages, if the acts
+/// after each of these reads are as expected of the `reader`; 0 if there is no such number.
 fn count_agreeing_reads<Item, Act>(
     reader: ReaderBehaviour,
     reads: &[ReadWithActs<'_, Item, Act>],
@@ -133,7 +135,7 @@ fn count_agreeing_reads<Item, Act>(
     0
 }
 
-/// The times from `first` on and before `until`.
+/// The part of `times` from `first` on and before `until`.
 pub(super) fn times_within<Id>(times: &[(i64, Id)], first: i64, until: i64) -> &[(i64, Id)] {
     let begin = times.partition_point(|(time, _)| *time < first);
     let end = times.partition_point(|(time, _)| *time < until);

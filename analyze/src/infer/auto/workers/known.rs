@@ -1,14 +1,14 @@
-//! Evidence of hand-offs about requests: that they were handed over, and which worker did a request
-//! that another thread answers.
+//! Evidence of hand-offs about requests: which requests were handed over, and which worker did the
+//! work for a request that another thread answers.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service, UNKNOWN_THREAD};
 
-/// The requests of `service` for which the receiving thread signalled an object of a queue between
-/// their receipt and the next one. A queue is an object with which a receiving thread ever woke a
-/// thread that makes calls.
+/// The requests of `service` that were handed over: the receiving thread signalled an object of a
+/// queue between the receipt of the request and its next receipt. A queue is an object with which a
+/// receiving thread ever woke a thread that makes calls.
 pub(super) fn handed_over_requests(
     service: &Service,
     hand_offs: &[ServiceHandoff],
@@ -52,6 +52,7 @@ pub(super) fn handed_over_requests(
 pub(super) struct HandoffWitness {
     /// The worker.
     pub(super) thread: u32,
+    /// Time of the signal, in nanoseconds.
     pub(super) signalled: i64,
     pub(super) request: RequestId,
     pub(super) object: i64,
@@ -69,7 +70,7 @@ pub(super) fn witnesses(service: &Service, hand_offs: &[ServiceHandoff]) -> Vec<
     let by_callers = || hand_offs.iter().filter(|hand_off| callers.contains(&hand_off.from));
     let under_way = PendingHandoffs::from_handoffs(service, by_callers());
     let mut witnesses: Vec<HandoffWitness> = Vec::new();
-    for hand_off in by_callers().filter(|hand_off| !under_way.has(hand_off)) {
+    for hand_off in by_callers().filter(|hand_off| !under_way.has_other(hand_off)) {
         let next =
             answers.partition_point(|(of, end, _)| (*of, *end) < (hand_off.to, hand_off.woken));
         let next = answers.get(next).filter(|(of, ..)| *of == hand_off.to);
@@ -87,9 +88,9 @@ pub(super) fn witnesses(service: &Service, hand_offs: &[ServiceHandoff]) -> Vec<
 /// to its signal. The item is in the queue at some time in between, so a thread that is woken by
 /// another one meanwhile may take it first.
 struct PendingHandoffs {
-    /// By object: times at which hand-overs begin, and at which they end, in nanoseconds, both in
+    /// Times at which hand-overs at an object begin, and at which they end, in nanoseconds, both in
     /// order.
-    of: FxHashMap<i64, [Vec<i64>; 2]>,
+    by_object: FxHashMap<i64, [Vec<i64>; 2]>,
 }
 
 impl PendingHandoffs {
@@ -123,12 +124,12 @@ impl PendingHandoffs {
             before = Some((object, thread, signalled));
         }
         of.values_mut().flatten().for_each(|times| times.sort_unstable());
-        PendingHandoffs { of }
+        PendingHandoffs { by_object: of }
     }
 
     /// Returns whether another hand-over at the same object was pending at the signal.
-    fn has(&self, ServiceHandoff { object, signalled, .. }: &ServiceHandoff) -> bool {
-        self.of.get(object).is_some_and(|[begins, ends]| {
+    fn has_other(&self, ServiceHandoff { object, signalled, .. }: &ServiceHandoff) -> bool {
+        self.by_object.get(object).is_some_and(|[begins, ends]| {
             let begun = begins.partition_point(|begin| begin <= signalled);
             begun > ends.partition_point(|end| end <= signalled)
         })

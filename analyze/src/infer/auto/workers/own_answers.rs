@@ -14,8 +14,8 @@ use crate::tuning::auto::workers::{
 };
 
 /// The requests of the calls of workers that answer themselves. The requests `given` were handed
-/// over according to records. `None` if no worker answers itself, if calls are made for several
-/// requests at a time, or if workers seem to do post-reply work.
+/// over according to recorded hand-offs. `None` if no worker answers itself, if calls are made for
+/// several requests at a time, or if workers seem to do post-reply work.
 pub(super) fn find_worker_replies(
     service: &Service,
     hand_offs: &[ServiceHandoff],
@@ -24,12 +24,12 @@ pub(super) fn find_worker_replies(
     let mut windows = worker_windows(service);
     let mut found = passed_on::find_delegated_calls(service, &mut windows, hand_offs);
     let (mut answers, mut broken) = (0, 0);
-    let mut beginnings = RunOpenings::default();
+    let mut openings = RunOpenings::default();
     for window in windows {
         let Some(request) = window.answer else { continue };
         answers += 1;
         let kinds = window.calls.iter().map(|call| service.calls[call.index()].kind);
-        beginnings.note(window.is_first, kinds);
+        openings.add(window.is_first, kinds);
         let NodeSpan { begin: received, end: answered, .. } = service.requests[request.index()];
         for call in window.calls {
             let span = service.calls[call.index()];
@@ -48,12 +48,12 @@ pub(super) fn find_worker_replies(
         && !found.is_empty()
         && broken as f64 <= MAX_EXCEPTIONS * found.len() as f64
         && outside as f64 <= MAX_OUTSIDE * service.calls.len() as f64;
-    (is_rule && !beginnings.show_work_after_answers()).then_some(found)
+    (is_rule && !openings.show_work_after_answers()).then_some(found)
 }
 
-/// First calls of runs. If workers continue to work after their responses, that work seems to
-/// belong to the next request, and workers that are always busy never contradict it. But no work
-/// after a response comes before a worker's first request.
+/// First calls of runs. If workers continue to work after their responses, the calls of that work
+/// seem to belong to the next request, and if workers are always busy, nothing contradicts it. But
+/// before its first request a worker has no such calls.
 #[derive(Default)]
 struct RunOpenings {
     /// Kinds of the calls of the first run of each worker.
@@ -64,7 +64,7 @@ struct RunOpenings {
 
 impl RunOpenings {
     /// Records a run with calls of these `kinds`.
-    fn note(&mut self, is_first: bool, mut kinds: impl Iterator<Item = u32>) {
+    fn add(&mut self, is_first: bool, mut kinds: impl Iterator<Item = u32>) {
         if is_first {
             self.first.push(kinds.collect());
         } else if let Some(kind) = kinds.next() {

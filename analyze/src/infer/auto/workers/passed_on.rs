@@ -1,12 +1,12 @@
 //! Delegated replies: responses that other threads write for workers. A worker of a server with
-//! several requests per connection delegates some responses to the thread that writes there. So
-//! some of its calls lie between two of its own responses and belong to neither of them alone.
+//! several requests per connection delegates some responses to the thread that writes to the
+//! connection. So the calls between two of its own responses may be for several requests.
 //!
 //! The responses that workers write themselves show which calls a request of each kind makes. With
-//! these plans the calls between two own responses are cut into runs: the last one belongs to the
-//! response after it, and the others to requests that other threads answered. Delegated responses
-//! are sent FIFO ([`signals`]). That there are as many runs with delegated responses as these
-//! responses confirms the cut.
+//! these plans the calls between two own responses are cut into runs: the last run belongs to the
+//! response after it, and the other runs to requests that other threads answered. Delegated
+//! responses are sent FIFO ([`signals`]). If there are as many runs with delegated responses as
+//! responses by other threads, the cut is right.
 
 mod signals;
 
@@ -16,11 +16,11 @@ use super::run::{AttributedCall, WorkerRun};
 use super::stretches::WorkerWindow;
 use crate::infer::auto::hand_offs::ServiceHandoff;
 use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service};
-use crate::tuning::auto::workers::passed_on::{MAX_ODD, MIN_USUAL, RIVALS_SHARE};
+use crate::tuning::auto::workers::passed_on::{MAX_SURPLUS, MIN_USUAL, RIVALS_SHARE};
 use signals::WorkerSignals;
 
 /// The calls of the runs with delegated responses. They are removed from `windows`. Nothing is
-/// removed if these cannot be cut into runs.
+/// removed if the windows cannot be cut into runs.
 pub(super) fn find_delegated_calls(
     service: &Service,
     windows: &mut [WorkerWindow],
@@ -45,10 +45,10 @@ pub(super) fn find_delegated_calls(
             runs.entry(*kind).or_default().push(run(service, window.thread, calls));
         }
     }
-    let mut passed_on = answered_by_others(service, windows);
+    let mut delegated = answered_by_others(service, windows);
     let is_odd = |(kind, runs): (&u32, &Vec<WorkerRun>)| {
-        let answers = passed_on.get(kind).map_or(0, Vec::len);
-        runs.len().abs_diff(answers) as f64 > MAX_ODD * answers as f64
+        let answers = delegated.get(kind).map_or(0, Vec::len);
+        runs.len().abs_diff(answers) as f64 > MAX_SURPLUS * answers as f64
     };
     if runs.iter().any(is_odd) {
         return Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn find_delegated_calls(
     let mut found = Vec::new();
     for (kind, mut runs) in runs {
         runs.sort_by_cached_key(|run| (signals.delegated_at(run), run.thread));
-        found.extend(match_in_fifo(service, runs, passed_on.remove(&kind).unwrap_or_default()));
+        found.extend(match_in_fifo(service, runs, delegated.remove(&kind).unwrap_or_default()));
     }
     found
 }
@@ -83,12 +83,13 @@ fn plans(service: &Service, windows: &[WorkerWindow]) -> FxHashMap<u32, Vec<u32>
     seen.into_iter().filter_map(usual).collect()
 }
 
+/// The kind of each of `calls`.
 fn kinds(service: &Service, calls: &[MadeCallId]) -> Vec<u32> {
     calls.iter().map(|call| service.calls[call.index()].kind).collect()
 }
 
-/// The kinds of the requests with calls before the calls of the own response, in their order, and
-/// how many calls each has. Empty if the calls cannot be cut.
+/// The requests with calls in the window before the calls of the own response, in their order: the
+/// kind of each request, and the number of its calls. Empty if the calls cannot be cut.
 fn cut(
     service: &Service,
     plans: &FxHashMap<u32, Vec<u32>>,
@@ -117,6 +118,7 @@ fn cut(
     }
 }
 
+/// The run of `thread` that consists of `calls`.
 fn run(service: &Service, thread: u32, calls: Vec<MadeCallId>) -> WorkerRun {
     let spans = || calls.iter().map(|call| service.calls[call.index()]);
     let begin = spans().map(|span| span.begin).min().unwrap_or(OPEN);
@@ -140,8 +142,10 @@ fn answered_by_others(
     others
 }
 
-/// Assigns each of these runs of a kind, in order, to the first remaining response that it can be
-/// for.
+/// Matches runs of delegated responses with requests of the same kind, first in, first out: assigns
+/// the calls of each run, in the order of `runs`, to a request that was received before the run and
+/// answered after it. Of several such requests that are not assigned yet it is the one that was
+/// answered first.
 fn match_in_fifo(
     service: &Service,
     runs: Vec<WorkerRun>,
@@ -149,12 +153,12 @@ fn match_in_fifo(
 ) -> Vec<AttributedCall> {
     requests.sort_by_key(|request| (service.requests[request.index()].end, *request));
     let span = |request: &RequestId| service.requests[request.index()];
-    let can_be = |request: &RequestId, run: &WorkerRun| {
+    let contains = |request: &RequestId, run: &WorkerRun| {
         let span = span(request);
         span.begin <= run.begin && run.end <= span.end
     };
-    // A request that ends more than `longest` after a run's beginning has begun after that.
-    let longest = requests.iter().map(|of| span(of).end - span(of).begin).max().unwrap_or(0);
+    // A request that ends more than `longest` after the beginning of a run begins after it.
+    let longest = requests.iter().map(span).map(|span| span.end - span.begin).max().unwrap_or(0);
     let mut is_left = vec![true; requests.len()];
     let mut found = Vec::new();
     let mut before = None;
@@ -163,18 +167,18 @@ fn match_in_fifo(
         let mut candidates = (first..)
             .zip(requests.iter().skip(first))
             .take_while(|(_, request)| span(request).end <= run.begin.saturating_add(longest))
-            .filter(|(place, request)| is_left[*place] && can_be(request, &run));
+            .filter(|(place, request)| is_left[*place] && contains(request, &run));
         let Some((place, request)) = candidates.next().map(|(place, of)| (place, *of)) else {
             continue;
         };
         let next = candidates.next().map(|(_, request)| *request);
-        let rival = next.or(before.filter(|request| can_be(request, &run)));
+        let rival = next.or(before.filter(|request| contains(request, &run)));
         let rival = rival.map(|rival| (rival, RIVALS_SHARE));
         before = Some(request);
         is_left[place] = false;
-        let of =
+        let attribute =
             |call: &MadeCallId| AttributedCall { call: *call, request, rival, is_recorded: false };
-        found.extend(run.calls.iter().map(of));
+        found.extend(run.calls.iter().map(attribute));
     }
     found
 }

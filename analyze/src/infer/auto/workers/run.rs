@@ -26,6 +26,6 @@ pub(super) struct AttributedCall {
     pub(super) request: RequestId,
     /// The alternative request, with its probability.
     pub(super) rival: Option<(RequestId, f64)>,
-    /// Whether a hand-off of its work was recorded.
+    /// Whether recorded hand-offs show the request.
     pub(super) is_recorded: bool,
 }

@@ -36,7 +36,7 @@ pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<MadeCallId>)>> 
 }
 
 /// The runs of `workers` for this number of `requests`, separated in several ways, the likeliest
-/// first; and for each whether the ends of runs are recorded.
+/// first, and for each way whether recorded signals separate the runs.
 pub(super) fn split_runs(
     service: &Service,
     workers: &[(u32, Vec<MadeCallId>)],
@@ -48,7 +48,7 @@ pub(super) fn split_runs(
     by_signals.chain(by_kinds(service, workers, requests).map(|runs| (runs, false))).collect()
 }
 
-/// Returns whether there are about as many items as requests.
+/// Returns whether `count` is about the number of requests.
 fn is_one_each(count: usize, requests: usize) -> bool {
     REQUESTS_PER_EXCEPTION * count.abs_diff(requests) <= requests
 }
@@ -81,11 +81,12 @@ fn by_signals(
     }
     objects.sort_unstable();
     objects.truncate(MAX_OBJECTS);
-    let ways = objects.into_iter().filter_map(|(_, _, signals)| cut(service, workers, &signals));
-    ways.collect()
+    let variants =
+        objects.into_iter().filter_map(|(_, _, signals)| cut(service, workers, &signals));
+    variants.collect()
 }
 
-/// The runs between signals of each worker; `None` if calls are open across them.
+/// The runs between signals of each worker; `None` if calls are open across signals.
 fn cut(
     service: &Service,
     workers: &[(u32, Vec<MadeCallId>)],
@@ -140,13 +141,14 @@ fn cut(
     (broken as f64 <= MAX_EXCEPTIONS * all as f64).then_some(runs)
 }
 
-/// Returns whether a call continues after that time.
+/// Returns whether a call continues after the time `until`.
 fn is_cut(service: &Service, call: MadeCallId, until: i64) -> bool {
     let span = service.calls[call.index()];
     span.end != OPEN && span.end > until && !service.is_unsure(call)
 }
 
-/// A run of these calls. Making a connection does not show that there was work.
+/// A run of these calls. It begins with the first call that does not make a connection, since a
+/// worker may make one before there is work.
 fn run(service: &Service, thread: u32, calls: &[MadeCallId]) -> WorkerRun {
     let spans = || calls.iter().map(|call| service.calls[call.index()]);
     let asked = spans().find(|span| span.kind < CONNECTING).or(spans().next());

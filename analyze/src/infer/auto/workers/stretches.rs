@@ -4,14 +4,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::infer::auto::service::{MadeCallId, OPEN, RequestId, Service, UNKNOWN_THREAD};
 
-/// An action of a thread; ordered if the times are equal.
+/// An action of a thread; at equal times calls come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ThreadStep {
     Call(MadeCallId),
     Answer(RequestId),
 }
 
-/// The calls of a worker up to one of its responses.
+/// The calls of a worker from one of its responses to its next one.
 pub(super) struct WorkerWindow {
     pub(super) thread: u32,
     /// The calls, in the order of time.

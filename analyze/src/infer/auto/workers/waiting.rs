@@ -1,20 +1,21 @@
 //! Delegated writes: calls that other threads write for threads that are bound to requests. A
 //! thread that writes to a connection also sends pending data of others, so the thread of a call
 //! may be bound to no request, or the writer may be a thread of a library. Two kinds of evidence
-//! show the thread for which it wrote:
+//! show the thread for which the writer wrote:
 //!
 //! - The thread that reads the response wakes the thread that waits for it ([`resumed`]). How often
-//!   that is right is measured on the calls that threads write themselves; if it is rarely right,
-//!   this evidence is left out.
-//! - Among the other calls, the longest-waiting thread has the first one. A thread that waits for a
-//!   response does nothing else until it has arrived. So each signal that it sends bounds the start
-//!   of its wait, and a signal between a call and its response shows that the call is another
-//!   thread's. While a connection is being made, calls wait elsewhere, and not FIFO: calls that
-//!   were sent before its first response are ambiguous.
+//!   the woken thread is the right one is measured on the calls that threads write themselves; if
+//!   it is rarely right, this evidence is left out.
+//! - Among the other calls, the first call belongs to the longest-waiting thread. A thread that
+//!   waits for a response does nothing else until it has arrived. So each signal that the thread
+//!   sends bounds the start of its wait, and a signal between a call and its response shows that
+//!   the call belongs to another thread. While a connection is being made, calls wait elsewhere,
+//!   and not FIFO: calls that were sent before the first response on their connection are
+//!   ambiguous.
 //!
 //! Most calls must be made by the threads that are bound to their requests ([`holders`]), since
-//! these show which calls a request makes, and which signals only threads that are not waiting
-//! send: a thread that polls for others sends some while it waits itself.
+//! these calls show which calls a request makes, and which signals are sent only by threads that
+//! are not waiting: a thread that polls for others sends some signals while it waits itself.
 
 mod acts;
 mod planned;
@@ -40,28 +41,28 @@ pub(super) fn find_delegated_writes(
     service: &Service,
     hand_offs: &[ServiceHandoff],
 ) -> Option<Vec<AttributedCall>> {
-    let mut held = holders::bound_requests(service);
+    let mut bound = holders::bound_requests(service);
     // A thread may write a call of its own and one of another thread together; then all calls have
     // a bound request.
-    let is_shared = || held.contains(&None) || !service.shared_writes.is_empty();
-    if hand_offs.is_empty() || held.is_empty() || !is_shared() {
+    let is_shared = || bound.contains(&None) || !service.shared_writes.is_empty();
+    if hand_offs.is_empty() || bound.is_empty() || !is_shared() {
         return None;
     }
-    let acts = ThreadActs::from_handoffs(service, &held, hand_offs)?;
+    let acts = ThreadActs::from_handoffs(service, &bound, hand_offs)?;
     let threads = ThreadBindings::from_service(service);
     let wake_ups = ResponseWakeUps::from_resumed(
         service,
-        &mut held,
+        &mut bound,
         resumed::woken_requests(service, &threads, &acts, hand_offs),
     );
-    let unbound = MadeCallId::ids().zip(&held).filter(|(_, request)| request.is_none());
+    let unbound = MadeCallId::ids().zip(&bound).filter(|(_, request)| request.is_none());
     let mut written: Vec<MadeCallId> = unbound.map(|(call, _)| call).collect();
     let is_answered = |call: &MadeCallId| service.calls[call.index()].end != OPEN;
     written.retain(|call| is_answered(call) && !service.is_unsure(*call));
     if written.is_empty() {
         return None;
     }
-    let requests = PlannedCalls::from_bound(service, &held, &strict::plans(service, &held))?;
+    let requests = PlannedCalls::from_bound(service, &bound, &strict::plans(service, &bound))?;
     if requests.missing_count() as f64 > MAX_MISSING * written.len() as f64 {
         return None;
     }
@@ -76,37 +77,40 @@ pub(super) fn find_delegated_writes(
 struct ResponseWakeUps {
     /// The request of each call according to wake-ups; `None` if they do not show it.
     requests: Vec<Option<RequestId>>,
-    /// Probability that this request is wrong.
+    /// Probability that such a request is wrong.
     wrong: f64,
 }
 
 impl ResponseWakeUps {
-    /// Compares the requests of `resumed` with those in `held`. If one write sent several calls,
-    /// the writer may have been bound to the request of one only; the calls for which wake-ups show
-    /// another request are removed from `held`.
+    /// Compares the requests that wake-ups show, `resumed`, with the requests that threads are
+    /// bound to, `bound`. If one write sent several calls, the writer may have been bound to the
+    /// request of one of them only; the calls for which wake-ups show another request are removed
+    /// from `bound`.
     fn from_resumed(
         service: &Service,
-        held: &mut [Option<RequestId>],
+        bound: &mut [Option<RequestId>],
         resumed: Vec<Option<RequestId>>,
     ) -> ResponseWakeUps {
         let both =
-            || held.iter().zip(&resumed).filter(|(of, woken)| of.is_some() && woken.is_some());
+            || bound.iter().zip(&resumed).filter(|(of, woken)| of.is_some() && woken.is_some());
         let (all, agreeing) = (both().count(), both().filter(|(of, woken)| of == woken).count());
         let wrong = (all - agreeing + 1) as f64 / (all + 1) as f64;
         if wrong > MAX_WRONG {
             return ResponseWakeUps { requests: vec![None; resumed.len()], wrong };
         }
-        for (call, (held, woken)) in MadeCallId::ids().zip(held.iter_mut().zip(&resumed)) {
-            let is_other = woken.is_some() && held.is_some() && woken != held;
-            if is_other && service.shared_write(service.calls[call.index()].begin).is_some() {
-                *held = None;
+        for (call, (bound, woken)) in MadeCallId::ids().zip(bound.iter_mut().zip(&resumed)) {
+            let is_contradicted = woken.is_some() && bound.is_some() && woken != bound;
+            if is_contradicted && service.shared_write(service.calls[call.index()].begin).is_some()
+            {
+                *bound = None;
             }
         }
         ResponseWakeUps { requests: resumed, wrong }
     }
 }
 
-/// The calls that others wrote, and the threads that may wait for them.
+/// The state of the search for delegated writes: the threads that may wait, and the calls that were
+/// assigned so far.
 struct DelegatedWrites<'a> {
     service: &'a Service,
     acts: ThreadActs,
@@ -116,8 +120,8 @@ struct DelegatedWrites<'a> {
 }
 
 impl DelegatedWrites<'_> {
-    /// The requests that can have made a call, with the place of the call in each. The
-    /// longest-waiting one comes first.
+    /// The requests that can have made a call, each with the place of the call among its planned
+    /// calls. The longest-waiting request comes first.
     fn possible_requests(&self, call: MadeCallId) -> Vec<(RequestId, usize)> {
         let begin = self.service.calls[call.index()].begin;
         let candidate = |(thread, request): (u32, RequestId)| {
@@ -130,7 +134,8 @@ impl DelegatedWrites<'_> {
         candidates.into_iter().map(|(_, request, place)| (request, place)).collect()
     }
 
-    /// Assigns the calls with responses that wake a request to that request. Returns the others.
+    /// Assigns the calls with responses that wake a request to that request. Returns the other
+    /// calls.
     fn assign_by_wake_ups(
         &mut self,
         calls: Vec<MadeCallId>,
@@ -145,7 +150,7 @@ impl DelegatedWrites<'_> {
                 rest.push(call);
                 continue;
             };
-            let place = &mut self.requests.of[of.index()][place].1;
+            let place = &mut self.requests.of_requests[of.index()][place].1;
             if place.is_some() {
                 rest.push(call);
                 continue;
@@ -161,8 +166,9 @@ impl DelegatedWrites<'_> {
     /// Assigns calls, in the order in which they were written, to the longest-waiting requests.
     fn assign_longest_waiting(&mut self, calls: Vec<MadeCallId>) {
         let answered = first_answers(self.service);
-        // Calls that may be exchanged with later ones, each with its request and place.
-        let mut doubted: Vec<(RequestId, usize, MadeCallId)> = Vec::new();
+        // Ambiguous calls, which may be exchanged with later ones: the request, the place, the
+        // call.
+        let mut ambiguous: Vec<(RequestId, usize, MadeCallId)> = Vec::new();
         for call in calls {
             let candidates = self.possible_requests(call);
             let Some((request, place)) = candidates.first().copied() else { continue };
@@ -170,26 +176,26 @@ impl DelegatedWrites<'_> {
             let is_first = answered.get(call.index()).is_some_and(|answered| begin < *answered);
             let share = if is_first { FIRST_RIVALS_SHARE } else { RIVALS_SHARE };
             let next = candidates.get(1).map(|(request, _)| *request);
-            let rival = next.or_else(|| self.exchangeable_request(call, &doubted));
-            self.requests.of[request.index()][place].1 = Some(call);
+            let rival = next.or_else(|| self.exchangeable_request(call, &ambiguous));
+            self.requests.of_requests[request.index()][place].1 = Some(call);
             if rival.is_some() {
-                doubted.push((request, place, call));
+                ambiguous.push((request, place, call));
             }
             let rival = rival.map(|rival| (rival, share));
             self.found.push(AttributedCall { call, request, rival, is_recorded: false });
         }
     }
 
-    /// The last of these requests that could have made a call instead of its assigned one.
+    /// The last request in `ambiguous` that could have made `call` instead of its assigned call.
     fn exchangeable_request(
         &mut self,
         call: MadeCallId,
-        doubted: &[(RequestId, usize, MadeCallId)],
+        ambiguous: &[(RequestId, usize, MadeCallId)],
     ) -> Option<RequestId> {
-        doubted.iter().rev().find_map(|(request, place, given)| {
-            self.requests.of[request.index()][*place].1 = None;
+        ambiguous.iter().rev().find_map(|(request, place, given)| {
+            self.requests.of_requests[request.index()][*place].1 = None;
             let candidates = self.possible_requests(call);
-            self.requests.of[request.index()][*place].1 = Some(*given);
+            self.requests.of_requests[request.index()][*place].1 = Some(*given);
             candidates.iter().map(|(request, _)| *request).find(|other| other == request)
         })
     }

@@ -106,7 +106,11 @@ fn a_call_has_its_place_among_the_known_ones() {
         let known = |of: Option<usize>| of.map(MadeCallId::from_index);
         let calls = calls.iter().map(|(kind, call)| (*kind, known(*call))).collect();
         let request = RequestId::from_index(0);
-        PlannedCalls { of: vec![calls] }.place(service, request, MadeCallId::from_index(call))
+        PlannedCalls { of_requests: vec![calls] }.place(
+            service,
+            request,
+            MadeCallId::from_index(call),
+        )
     };
     let calls = [(1, Some(0)), (2, None), (3, Some(1))];
     assert_eq!(place(&service, &calls, 2), Some(1));

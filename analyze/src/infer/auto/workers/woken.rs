@@ -1,16 +1,18 @@
 //! Follows recorded wake-up edges between goroutines from a call to the goroutine that is bound to
 //! a request, which received it and will answer it.
 //!
-//! - *Forwards*: a goroutine that works for another one wakes it when the work is done. That also
-//!   holds for a worker that is always busy and is never woken.
-//! - *Backwards*: a goroutine that works for another one was woken or started by it, unless it was
-//!   busy. If it has made another call since, the work may have been that other call, unless no
-//!   goroutine ever woke it: then all that it does is for its starter.
+//! - *Forwards*: a goroutine that works for another one wakes the other one when the work is done.
+//!   That also holds for a worker that is always busy and is never woken.
+//! - *Backwards*: a goroutine that works for another one was woken or started by the other one,
+//!   unless it was busy. If it has made another call since it was woken, it may have been woken for
+//!   that other call. But if it was only started and never woken, all that it does is for its
+//!   starter.
 //!
 //! Each call is followed from its beginning and from its end. Its request is the one that most
-//! hand-offs lead to, if that was open all the time; duplicate edges count once. A wake-up may only
-//! have released a lock, so a single one may lead to an unrelated request; the first wake-up after
-//! the response least often does. If no request has a majority, the call is ambiguous.
+//! hand-offs lead to, if that request was open all the time; duplicate edges count once. A wake-up
+//! may only have released a lock, so a single wake-up may lead to an unrelated request; the first
+//! wake-up after the response least often does. If no request has a majority, the call is
+//! ambiguous.
 //!
 //! Workers that make calls themselves, one after the other, wake others for two reasons ([`busy`]).
 //! Some goroutines serve connections with several concurrent calls ([`shared`]), some answer
@@ -57,11 +59,13 @@ pub(super) fn thread_handoffs(hand_offs: &[ServiceHandoff]) -> &[ServiceHandoff]
     if hand_offs.iter().any(is_of_goroutines) { &[] } else { hand_offs }
 }
 
+/// Returns whether a hand-off is between goroutines, or other tasks of a runtime.
 fn is_of_goroutines(hand_off: &ServiceHandoff) -> bool {
     [GOROUTINE, STARTED].contains(&hand_off.object)
 }
 
 impl WakeUpGraph {
+    /// The graph of the hand-offs between goroutines; `None` if there are none.
     fn from_handoffs(service: &Service, hand_offs: &[ServiceHandoff]) -> Option<WakeUpGraph> {
         let mut graph = WakeUpGraph {
             bound: FxHashMap::default(),
@@ -96,8 +100,8 @@ impl WakeUpGraph {
         {
             let is_own = receiver == answerer && !receivers.contains(receiver);
             if is_own && span.end != OPEN && *receiver != UNKNOWN_THREAD {
-                let held = (span.begin, span.end, request);
-                graph.bound.entry(*receiver).or_default().push(held);
+                let interval = (span.begin, span.end, request);
+                graph.bound.entry(*receiver).or_default().push(interval);
             }
         }
         for (span, [caller, receiver]) in service.calls.iter().zip(&service.call_threads) {
@@ -119,12 +123,14 @@ impl WakeUpGraph {
             graph.bound.entry(thread).or_default().push((span.begin, span.end, request));
             graph.unknown.remove(&thread);
         }
-        graph.bound.values_mut().for_each(|held| held.sort_unstable());
+        graph.bound.values_mut().for_each(|intervals| intervals.sort_unstable());
         graph.waited = graph.woken_by_responses(service, &serving);
         Some(graph)
     }
 
-    /// Goroutines woken by each response that a shared-connection reader received.
+    /// The goroutine that was woken by each response that the reader of a shared connection
+    /// received, with the time of the wake-up. `serving` are goroutines that read or write for
+    /// others.
     fn woken_by_responses(
         &self,
         service: &Service,
@@ -158,13 +164,14 @@ impl WakeUpGraph {
         shared::woken_by_response(service, &self.from, &self.shared, waiters, may_wait)
     }
 
-    /// The requests of the calls of workers, which are bound to none and serve no connections.
+    /// The requests of the calls of workers: goroutines that are bound to no request and serve no
+    /// connections.
     fn calls_of_workers(&self, service: &Service) -> FxHashMap<MadeCallId, AttributedCall> {
         let mut of: FxHashMap<u32, Vec<MadeCallId>> = FxHashMap::default();
         for (call, [caller, receiver]) in MadeCallId::ids().zip(&service.call_threads) {
-            let is_other = [&self.shared, &self.unknown].iter().any(|of| of.contains(caller));
-            let is_other = is_other || self.bound.contains_key(caller);
-            if caller == receiver && !is_other && self.from.contains_key(caller) {
+            let is_special = [&self.shared, &self.unknown].iter().any(|of| of.contains(caller));
+            let is_worker = !is_special && !self.bound.contains_key(caller);
+            if caller == receiver && is_worker && self.from.contains_key(caller) {
                 of.entry(*caller).or_default().push(call);
             }
         }
@@ -206,7 +213,7 @@ impl WakeUpGraph {
         found
     }
 
-    /// The request of a call.
+    /// The request of a call, by following wake-up edges; `None` if they lead to none.
     fn request(&self, service: &Service, call: MadeCallId) -> Option<AttributedCall> {
         let span = service.calls[call.index()];
         let [caller, receiver] = *service.call_threads.get(call.index())?;
@@ -247,7 +254,7 @@ impl WakeUpGraph {
         claims.retain(|claim| open(&claim.request));
         let votes =
             |request: RequestId| claims.iter().filter(|claim| claim.request == request).count();
-        // On a tie, the first.
+        // On a tie, the request of the first claim.
         let request = claims.iter().rev().max_by_key(|claim| votes(claim.request))?.request;
         let others = claims.iter().map(|claim| claim.request).filter(|other| *other != request);
         let rival = others.rev().max_by_key(|other| votes(*other));

@@ -1,6 +1,6 @@
 //! Fast paths for the most frequent transfers: a head with or without its body, frames of HTTP/2,
-//! the first bytes of a turn, a message of Redis, and bytes that are left out. They keep the same
-//! bytes as the slow path.
+//! the first bytes of a turn (what one side sends until the other side sends), a message of Redis,
+//! and bytes that are left out. They keep the same bytes as the slow path.
 
 use core::slice;
 
@@ -18,7 +18,8 @@ use crate::tuning::MAX_KEPT_TURN_BYTES;
 /// sent something, so that a head may begin.
 const UNTIL_TURN: u16 = 1 << WalkStage::Words as u8 | 1 << WalkStage::Open as u8;
 
-/// A bit for each byte below 64 with which neither text begins, nor frames, nor TLS records.
+/// A bit for each byte below 64 with which neither a text line begins, nor HTTP/2 frames, nor TLS
+/// records.
 const IS_NO_BEGINNING: u64 =
     !(1 | 1 << b'\r' | 1 << b'\n' | 1 << 0x14 | 1 << 0x15 | 1 << 0x16 | 1 << 0x17);
 
@@ -31,7 +32,8 @@ impl WalkStage {
 }
 
 impl DirectionState {
-    /// Walks over `bytes`, which lie at `at` of a transfer, and passes the kept ones to `sink`.
+    /// Walks over `bytes`, which begin at offset `at` of a transfer, and passes those that are kept
+    /// to `sink`.
     pub(in super::super) fn walk_transfer(
         &mut self,
         bytes: &[u8],
@@ -47,7 +49,7 @@ impl DirectionState {
     }
 
     /// Walks over the first of `bytes` if a fast path handles them. Returns the number of bytes
-    /// walked over.
+    /// walked over; `None` if no fast path does.
     #[inline(always)]
     fn pass_fast(
         &mut self,
@@ -73,7 +75,7 @@ impl DirectionState {
         Some(count)
     }
 
-    /// Form of `bytes`, which lie at `at` of a transfer.
+    /// Form of `bytes`, which begin at offset `at` of a transfer.
     #[inline(always)]
     pub(in super::super) fn form_of(
         &self,
@@ -95,13 +97,13 @@ impl DirectionState {
         }
         match self.stage {
             WalkStage::Body | WalkStage::Hidden => TransferForm::LeftOut,
-            WalkStage::Redis if self.redis.is_between() => TransferForm::Redis,
-            WalkStage::Frames if self.frames.is_between() => TransferForm::Frames,
+            WalkStage::Redis if self.redis.is_between_messages() => TransferForm::Redis,
+            WalkStage::Frames if self.frames.is_between_frames() => TransferForm::Frames,
             _ => TransferForm::Any,
         }
     }
 
-    /// Form of `bytes` if anything may begin there.
+    /// Form of the bytes `first` and `after` where a head or a turn may begin.
     #[inline(always)]
     fn form_at_start(
         &self,
@@ -110,10 +112,10 @@ impl DirectionState {
         conversation: &FlowConversation,
     ) -> TransferForm {
         let are_words = match (first, after) {
-            // A type and a length, as in PostgreSQL, and not a line.
+            // A message type and a binary length, as in PostgreSQL, are not a line.
             (b'A'..=b'Z', [0, ..]) => true,
             (b'A'..=b'Z', _) => return TransferForm::Head,
-            // Not settings of HTTP/2.
+            // A SETTINGS frame of HTTP/2, of the type 4, begins with a zero, too.
             (0, [_, _, kind, ..]) => *kind != 4,
             (..=63, _) => IS_NO_BEGINNING >> first & 1 != 0,
             _ => !first.is_ascii_lowercase(),
@@ -127,10 +129,10 @@ impl DirectionState {
         }
     }
 
-    /// Walks over bytes of [`TransferForm::Head`], which lie at `at` of a transfer: a usual head,
-    /// and as much of its body as is present. Puts the kept ranges into `pieces`, and returns the
-    /// number of bytes and the run of kept ones; `None` without any effect if it is not a usual
-    /// head.
+    /// Walks over bytes of [`TransferForm::Head`], which begin at offset `at` of a transfer: a
+    /// usual head, and as much of its body as is present. Puts the kept ranges into `pieces`.
+    /// Returns the number of bytes walked over and the run of kept bytes; `None` without any effect
+    /// if they are not a usual head.
     #[inline(always)]
     pub(in super::super) fn pass_head(
         &mut self,
@@ -147,7 +149,7 @@ impl DirectionState {
             BodyFraming::Head => {}
             BodyFraming::Body(length) if length <= available as u64 => count += length as usize,
             BodyFraming::Body(length) => {
-                (self.stage, self.rest) = (WalkStage::Body, length - available as u64);
+                (self.stage, self.remaining_body) = (WalkStage::Body, length - available as u64);
                 count = bytes.len();
             }
             BodyFraming::Unknown => self.stage = WalkStage::Open,
@@ -159,9 +161,9 @@ impl DirectionState {
     /// Walks over bytes of [`TransferForm::Words`]. Returns the run of kept bytes.
     #[inline(always)]
     pub(in super::super) fn pass_words(&mut self, bytes: &[u8], at: usize) -> SnippetRun {
-        let before = usize::from(self.kept);
+        let before = usize::from(self.kept_in_turn);
         let length = bytes.len().min(MAX_KEPT_TURN_BYTES.saturating_sub(before));
-        (self.stage, self.kept) = (WalkStage::Words, self.kept + length as u16);
+        (self.stage, self.kept_in_turn) = (WalkStage::Words, self.kept_in_turn + length as u16);
         let run = transfer_run(SnippetClass::Other, at, length);
         SnippetRun { continues: before > 0, cut: length < bytes.len(), ..run }
     }
@@ -187,7 +189,7 @@ impl DirectionState {
     }
 
     /// Walks over the usual [`TransferForm::Frames`] at the beginning of a transfer, and calls
-    /// `keep` for the run of each kept frame. Returns the number of bytes.
+    /// `keep` for the run of each kept frame. Returns the number of bytes walked over.
     #[inline(always)]
     pub(in super::super) fn pass_frames(
         &mut self,
@@ -196,14 +198,14 @@ impl DirectionState {
     ) -> usize {
         let mut from = 0;
         while let Some(rest) = bytes.get(from..)
-            && let Some(length) = self.frames.pass_whole(rest, from, &mut keep)
+            && let Some(length) = self.frames.pass_whole_frame(rest, from, &mut keep)
         {
             from += length;
         }
         from
     }
 
-    /// Advances past bytes of [`TransferForm::LeftOut`]. Returns how many.
+    /// Advances past bytes of [`TransferForm::LeftOut`]. Returns the number of bytes.
     #[inline(always)]
     pub(in super::super) fn pass_left_out(&mut self, bytes: &[u8]) -> usize {
         match self.stage {
@@ -213,8 +215,8 @@ impl DirectionState {
     }
 }
 
-/// Run of bytes that came with one transfer.
+/// Run of bytes of one transfer, without buffered ones.
 #[inline(always)]
 fn transfer_run(class: SnippetClass, offset: usize, length: usize) -> SnippetRun {
-    SnippetRun { class, offset, held: false, length, continues: false, cut: false }
+    SnippetRun { class, offset, has_buffered: false, length, continues: false, cut: false }
 }

@@ -14,8 +14,8 @@ use super::{DirectionState, WalkStage};
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_UNFINISHED_BYTES};
 
 impl DirectionState {
-    /// Determines what begins with `bytes`, and walks over its first part. Returns the number of
-    /// bytes walked over.
+    /// Determines what begins with `bytes`, which begin at offset `at` of a transfer, and walks
+    /// over its first part. Returns the number of bytes walked over.
     pub(super) fn recognise_start(
         &mut self,
         bytes: &[u8],
@@ -23,11 +23,11 @@ impl DirectionState {
         conversation: &FlowConversation,
         sink: &mut impl SnippetSink,
     ) -> usize {
-        // Neither text nor the beginning of anything known.
-        let is_plain = bytes.first().is_some_and(|first| {
+        // The bytes are neither text nor the beginning of TLS or HTTP/2.
+        let is_other = bytes.first().is_some_and(|first| {
             !first.is_ascii_alphabetic() && !matches!(first, 0 | b'\r' | b'\n' | 0x14..=0x17)
         });
-        if is_plain && !self.is_http1 && self.head.line.length() == 0 {
+        if is_other && !self.is_http1 && self.head.line.length() == 0 {
             let is_redis = |first: &u8| redis::begins_message(*first, || conversation.is_redis());
             if bytes.first().is_some_and(is_redis) {
                 self.stage = WalkStage::Redis;
@@ -80,7 +80,7 @@ impl DirectionState {
                     return 0;
                 }
                 TurnOpening::Proxy(length) if !has_held => {
-                    (self.stage, self.rest) = (WalkStage::Body, length as u64);
+                    (self.stage, self.remaining_body) = (WalkStage::Body, length as u64);
                     return 0;
                 }
                 TurnOpening::Maybe => return self.buffer_bytes(bytes),
@@ -89,9 +89,9 @@ impl DirectionState {
         }
         let text = bytes.get(blank..).unwrap_or(&[]);
         let searched = text.get(..MAX_FIRST_LINE_BYTES).unwrap_or(text);
-        let begins = if has_held { held.as_slice().first() } else { text.first() };
-        // Binary data is mostly not searched for a newline.
-        let is_text = begins.is_some_and(u8::is_ascii_graphic);
+        let line_start = if has_held { held.as_slice().first() } else { text.first() };
+        // Most binary data is not searched for a newline, as it does not begin like text.
+        let is_text = line_start.is_some_and(u8::is_ascii_graphic);
         let Some(end) = is_text.then(|| find_newline(searched)).flatten() else {
             self.head.line.push_bytes(searched);
             match classify_start(self.head.line.start()) {
@@ -140,13 +140,14 @@ impl DirectionState {
         }
     }
 
-    /// Buffers bytes until more of them are known.
+    /// Buffers bytes until more bytes show what they are. Returns their number.
     fn buffer_bytes(&mut self, bytes: &[u8]) -> usize {
         self.head.line.push_bytes(bytes);
         bytes.len()
     }
 
-    /// Continues with bytes that are not a head, after the buffered ones.
+    /// Continues with bytes that are not a head, after the buffered bytes `held`. Returns the
+    /// number of bytes walked over.
     fn continue_as_words(
         &mut self,
         held: BufferedBytes,

@@ -1,5 +1,5 @@
-//! Queries in values of HTTP/2: blanks the text after a question mark, as it may hold tokens, and
-//! parameters after a semicolon, up to the next slash.
+//! Blanks queries in header values of HTTP/2: the text after a question mark, as it may contain
+//! secret tokens, and parameters after a semicolon, up to the next slash.
 //!
 //! Of a Huffman-coded value the bits before the query stay. The bits after it are replaced by bits
 //! that are a valid code, too, so that a reader finds a value of the same length. Nothing of such a
@@ -13,16 +13,17 @@ use super::super::sink::BLANK;
 
 /// Lengths of Huffman codes up to the longest in a path, in bits, each with the first code that is
 /// longer.
-const CODES: [(u32, u32); 10] = code_ends([5, 6, 7, 8, 10, 11, 12, 13, 14, 15]);
+const CODE_ENDS: [(u32, u32); 10] = code_ends([5, 6, 7, 8, 10, 11, 12, 13, 14, 15]);
 
 /// Codes of the question mark and of the semicolon, each after its length in bits.
-const MARKS: [(u32, u32); 2] = [huffman::code_of_byte(b'?'), huffman::code_of_byte(b';')];
+const MARK_CODES: [(u32, u32); 2] = [huffman::code_of_byte(b'?'), huffman::code_of_byte(b';')];
 
 /// Code of [`BLANK`], of eight bits.
 const BLANK_CODE: u8 = huffman::code_of_byte(BLANK).1 as u8;
 
 const _: () = assert!(huffman::code_of_byte(BLANK).0 == 8);
 
+/// Pairs each length with the first Huffman code that is longer.
 const fn code_ends<const COUNT: usize>(lengths: [usize; COUNT]) -> [(u32, u32); COUNT] {
     let mut ends = [(0, 0); COUNT];
     let mut index = 0;
@@ -40,7 +41,7 @@ pub(in super::super) struct QueryBlanker {
     /// Bits of an incomplete code, and their number.
     bits: u32,
     count: u32,
-    /// Number of bits after the query's beginning in the byte in which it began.
+    /// Number of bits of the query in the byte in which it began.
     rest: u32,
     has_begun: bool,
     /// Whether the position is in parameters, before a query.
@@ -48,8 +49,8 @@ pub(in super::super) struct QueryBlanker {
 }
 
 impl QueryBlanker {
-    /// Continues with bytes that are not coded. Returns how many of the first ones are kept, and
-    /// how many after those are blanked; it is to be called again with the rest.
+    /// Continues with bytes that are not Huffman-coded. Returns how many of the first bytes are
+    /// kept, and how many after those are blanked. To be called again with the remaining bytes.
     pub(super) fn blank_plain(&mut self, value: &[u8]) -> (usize, usize) {
         if self.has_begun {
             return (0, value.len());
@@ -85,11 +86,11 @@ impl QueryBlanker {
         byte & kept | tail & !kept
     }
 
-    /// Consumes all complete codes. Returns whether a mark was one of them; the bits after it are
-    /// then left. A longer code occurs in no path, and counts as a mark.
+    /// Consumes complete codes up to a mark. Returns whether a mark was found; the bits after it
+    /// then remain. A longer code occurs in no path, and counts as a mark.
     fn finds_mark(&mut self) -> bool {
         'codes: loop {
-            for (length, longer) in CODES {
+            for (length, longer) in CODE_ENDS {
                 if self.count < length {
                     return false;
                 }
@@ -97,7 +98,7 @@ impl QueryBlanker {
                 if code < longer {
                     self.count -= length;
                     self.bits &= (1 << self.count) - 1;
-                    if MARKS.contains(&(length, code)) {
+                    if MARK_CODES.contains(&(length, code)) {
                         return true;
                     }
                     continue 'codes;

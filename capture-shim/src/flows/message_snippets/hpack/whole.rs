@@ -1,5 +1,5 @@
-//! Usual header blocks, handled in one pass. The kept bytes are the same as by
-//! [`HeaderBlocks::walk_block`].
+//! Handles usual header blocks in one pass: whole blocks in which all names are table entries. The
+//! kept bytes are the same as by [`HeaderBlocks::walk_block`].
 
 use super::super::sink::BLANK;
 use super::{BlockStep, HeaderBlocks, is_kept, may_have_query, query};
@@ -52,8 +52,8 @@ impl BlankedValues {
     }
 }
 
-/// The integer at `at` with `bits` bits in its first byte, if it has one or two bytes, and the
-/// index where it ends.
+/// The integer at `at` with `bits` bits in its first byte, and the index after it; `None` if it has
+/// more than two bytes.
 #[inline(always)]
 fn short_integer(block: &[u8], at: usize, bits: u32) -> Option<(u32, usize)> {
     let largest = (1u8 << bits) - 1;

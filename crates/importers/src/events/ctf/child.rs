@@ -11,12 +11,12 @@ use crate::summary::FilePosition;
 const PROGRAM: &str = "babeltrace2";
 
 /// Maximum size of the program's error output that is kept, in bytes.
-const SAID_BYTES: u64 = 64 << 10;
+const MAX_ERROR_OUTPUT_BYTES: u64 = 64 << 10;
 
 /// Running program that writes the events of a trace, and its error output.
 pub(super) struct Babeltrace {
     child: Child,
-    said: Option<std::thread::JoinHandle<String>>,
+    error_output: Option<std::thread::JoinHandle<String>>,
 }
 
 /// Failure of the program.
@@ -24,7 +24,7 @@ pub(super) struct BabeltraceFailure {
     /// Reason as a sentence.
     pub(super) why: String,
     /// Complete error output of the program.
-    pub(super) said: String,
+    pub(super) error_output: String,
 }
 
 impl Babeltrace {
@@ -64,17 +64,17 @@ impl Babeltrace {
             );
             Error::malformed_at(path, FilePosition::File, why)
         })?;
-        let said = child.stderr.take().map(|stderr| {
+        let error_output = child.stderr.take().map(|stderr| {
             std::thread::spawn(move || {
                 let mut text = Vec::new();
                 let mut stderr = stderr;
                 // Further output is read and dropped, so that the program does not block.
-                let _ = stderr.by_ref().take(SAID_BYTES).read_to_end(&mut text);
+                let _ = stderr.by_ref().take(MAX_ERROR_OUTPUT_BYTES).read_to_end(&mut text);
                 let _ = std::io::copy(&mut stderr, &mut std::io::sink());
                 String::from_utf8_lossy(&text).into_owned()
             })
         });
-        Ok(Babeltrace { child, said })
+        Ok(Babeltrace { child, error_output })
     }
 
     /// Takes the output pipe of babeltrace2 out of this struct; `None` if it was taken before.
@@ -85,13 +85,17 @@ impl Babeltrace {
     /// Waits for the program's end; returns its failure, if any.
     pub(super) fn wait_for_end(&mut self) -> Option<BabeltraceFailure> {
         let status = self.child.wait();
-        let said = self.said.take().and_then(|said| said.join().ok()).unwrap_or_default();
+        let error_output = self
+            .error_output
+            .take()
+            .and_then(|error_output| error_output.join().ok())
+            .unwrap_or_default();
         let why = match status {
             Ok(status) if status.success() => return None,
-            Ok(status) => format!("{PROGRAM} ended with {status}: {}", last_cause(&said)),
+            Ok(status) => format!("{PROGRAM} ended with {status}: {}", last_cause(&error_output)),
             Err(error) => error.to_string(),
         };
-        Some(BabeltraceFailure { why, said })
+        Some(BabeltraceFailure { why, error_output })
     }
 }
 
@@ -104,9 +108,9 @@ impl Drop for Babeltrace {
 
 /// Reason in an error message: the last of its causes, which is nearest to the file. The error is
 /// preceded by log lines, and each cause begins with a place in the program's own code.
-fn last_cause(said: &str) -> String {
+fn last_cause(error_output: &str) -> String {
     let mut cause: Option<Vec<&str>> = None;
-    for line in said.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    for line in error_output.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if line.starts_with("ERROR:") || line.starts_with("CAUSED BY") {
             cause = Some(Vec::new());
         } else if let Some(cause) = &mut cause {
@@ -123,10 +127,10 @@ mod tests {
 
     #[test]
     fn the_cause_nearest_to_the_file_is_reported() {
-        let said = "11-29 22:31:00.123  5 5 E PLUGIN/X something\n\
+        let error_output = "11-29 22:31:00.123  5 5 E PLUGIN/X something\n\
                     ERROR:    [Babeltrace CLI] (main.c:1)\n  Graph failed.\n\
                     CAUSED BY [x: 'source.ctf.fs'] (fs.c:2)\n  Cannot read the\n  packet: at=7\n";
-        assert_eq!(last_cause(said), "Cannot read the packet: at=7");
+        assert_eq!(last_cause(error_output), "Cannot read the packet: at=7");
         assert_eq!(last_cause("a line of its log"), "it gives no reason");
     }
 }

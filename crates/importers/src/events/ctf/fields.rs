@@ -33,9 +33,11 @@ impl<'t> CtfFields<'t> {
         }
     }
 
+    /// Parses the value of the field `name`, which begins at the first byte.
     fn read_value(&mut self, name: &[u8]) -> ParsedValue<'t> {
         match self.0.first() {
             Some(b'"') => ParsedValue::Text(self.read_quoted()),
+            // An enumeration: its label is the value or, if no label is quoted, all of its text.
             Some(b'(') => {
                 let all = self.read_enclosed(b'(', b')');
                 let inner = all.get(1..).unwrap_or_default().trim_ascii();

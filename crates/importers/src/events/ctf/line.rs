@@ -42,7 +42,7 @@ impl CtfText {
         let begin = memchr::memmem::find(rest, b", name = ")?;
         let (about, rest) = (rest.get(..begin)?, rest.get(begin + 9..)?);
         if self.host == NameInterner::UNKNOWN
-            && let Some(host) = find_structure(about, b"trace:hostname = ")
+            && let Some(host) = find_value(about, b"trace:hostname = ")
         {
             event.host = sink.names.intern(&String::from_utf8_lossy(host));
         }
@@ -70,7 +70,7 @@ impl CtfText {
                 }
                 if is_fields || !matches!(name, b"cpu_id" | b"tid" | b"vtid" | b"pid" | b"vpid") {
                     let name = sink.names.intern(&String::from_utf8_lossy(name));
-                    sink.piece.push_attribute(name, value.as_value());
+                    sink.batch.push_attribute(name, value.as_value());
                 }
             }
             rest = after;
@@ -82,7 +82,7 @@ impl CtfText {
         if let Some(next) = next {
             self.running.insert(processor, next);
         }
-        sink.piece.end_event(event);
+        sink.batch.end_event(event);
         Some(())
     }
 }
@@ -109,7 +109,8 @@ fn next_structure(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((name, inner, after))
 }
 
-fn find_structure<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
+/// Finds the value after `name`, up to the next comma.
+fn find_value<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
     let begin = memchr::memmem::find(text, name)? + name.len();
     let rest = text.get(begin..)?;
     rest.get(..memchr::memchr(b',', rest).unwrap_or(rest.len()))
@@ -147,5 +148,5 @@ pub(super) fn find_attribute<'s>(
     place: usize,
     name: &str,
 ) -> Option<AttributeValue<'s>> {
-    sink.piece.attribute_value(place, sink.names.find_id(name)?)
+    sink.batch.attribute_value(place, sink.names.find_id(name)?)
 }

@@ -23,7 +23,9 @@ const REFUSAL: &str = "Failed to index CTF stream file '";
 
 /// Trace that is read, repaired if necessary.
 pub(super) struct RepairedTrace {
+    /// Directory of the original trace.
     trace: PathBuf,
+    /// Copy of the trace with truncated streams, once a stream was cut.
     copy: Option<TempDir>,
     /// Number of cuts of each stream.
     cuts: HashMap<PathBuf, usize>,
@@ -34,7 +36,7 @@ pub(super) struct RepairedTrace {
 pub(super) struct StreamCut {
     /// The file, as given by the user.
     pub(super) file: PathBuf,
-    /// Number of bytes that are read.
+    /// Number of bytes before the cut, which are read.
     pub(super) kept: u64,
 }
 
@@ -49,14 +51,17 @@ impl RepairedTrace {
         self.copy.as_ref().map_or(&self.trace, TempDir::path)
     }
 
-    /// Leaves out the last packet of the stream named in `said`, babeltrace2's error output; `None`
-    /// if it names none.
+    /// Leaves out the last packet of the stream that babeltrace2's error output names; `None` if it
+    /// names none.
     ///
     /// # Errors
     /// When the stream cannot be read or copied.
-    pub(super) fn without_last_packet(&mut self, said: &str) -> Result<Option<StreamCut>, Error> {
+    pub(super) fn without_last_packet(
+        &mut self,
+        error_output: &str,
+    ) -> Result<Option<StreamCut>, Error> {
         let Some(stream) =
-            refused_stream(said).and_then(|file| file.strip_prefix(self.path()).ok())
+            refused_stream(error_output).and_then(|file| file.strip_prefix(self.path()).ok())
         else {
             return Ok(None);
         };
@@ -73,8 +78,8 @@ impl RepairedTrace {
 }
 
 /// Path of the rejected stream.
-fn refused_stream(said: &str) -> Option<&Path> {
-    let (_, rest) = said.split_once(REFUSAL)?;
+fn refused_stream(error_output: &str) -> Option<&Path> {
+    let (_, rest) = error_output.split_once(REFUSAL)?;
     rest.split_once('\'').map(|(path, _)| Path::new(path))
 }
 
@@ -190,8 +195,9 @@ mod tests {
         let mut mended = RepairedTrace::new(trace.path());
         let mut kept = Vec::new();
         for _ in 0..=MAX_CUTS_OF_A_STREAM {
-            let said = format!("W x\nE {REFUSAL}{}'\n", mended.path().join("kernel/one").display());
-            let cut = mended.without_last_packet(&said).unwrap().unwrap();
+            let error_output =
+                format!("W x\nE {REFUSAL}{}'\n", mended.path().join("kernel/one").display());
+            let cut = mended.without_last_packet(&error_output).unwrap().unwrap();
             assert_eq!(cut.file, deep.join("one"));
             let read = fs::read(mended.path().join("kernel/one"));
             assert!(read.map_or(cut.kept == 0, |read| read == bytes[..cut.kept as usize]));
@@ -200,8 +206,8 @@ mod tests {
         assert_eq!(kept, [700, 600, 500, 0]);
         assert_eq!(fs::read(mended.path().join("kernel/metadata")).unwrap(), b"m");
         assert_eq!(fs::read(deep.join("one")).unwrap().len(), 770);
-        for said in ["", "something else", &format!("{REFUSAL}/elsewhere/one'")] {
-            assert_eq!(mended.without_last_packet(said).unwrap(), None);
+        for error_output in ["", "something else", &format!("{REFUSAL}/elsewhere/one'")] {
+            assert_eq!(mended.without_last_packet(error_output).unwrap(), None);
         }
     }
 }

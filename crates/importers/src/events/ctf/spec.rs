@@ -61,7 +61,7 @@ const NO_CTF_2: &str = "the trace is in CTF 2, which needs babeltrace2 2.1 or la
 struct CtfFormat {
     host: Option<String>,
     /// Directories with streams that must be read separately.
-    apart: RefCell<BTreeSet<PathBuf>>,
+    separate: RefCell<BTreeSet<PathBuf>>,
     /// Whether a directory was added to the separately read streams, and has thus been read in
     /// part.
     begins_anew: Cell<bool>,
@@ -85,22 +85,22 @@ impl EventFormat for CtfFormat {
                        unpack it first";
             return Err(Error::malformed_at(file, FilePosition::File, why));
         }
-        if self.apart.borrow().contains(*path) {
+        if self.separate.borrow().contains(*path) {
             return self.read_streams(path, sink, summary);
         }
         let (mut trace, before) = (RepairedTrace::new(path), sink.event_count());
-        while let Some(BabeltraceFailure { said, .. }) =
+        while let Some(BabeltraceFailure { error_output, .. }) =
             self.run_babeltrace(trace.path(), source, sink, summary)?
         {
             // The program indexes all streams before it writes anything.
             let cut = match sink.event_count() == before {
-                true => trace.without_last_packet(&said)?,
+                true => trace.without_last_packet(&error_output)?,
                 false => None,
             };
             let Some(cut) = cut else {
                 // A fault of one stream, or in the order of several, does not affect reading each
                 // separately.
-                self.apart.borrow_mut().insert((*path).to_owned());
+                self.separate.borrow_mut().insert((*path).to_owned());
                 self.begins_anew.set(true);
                 return Ok(());
             };
@@ -249,7 +249,7 @@ fn advance_stream(
 
 /// Reports a line that is not an event.
 fn report_unparsed(place: FilePlace, sink: &mut EventSink, summary: &mut ImportSummary) {
-    sink.piece.discard_attributes();
+    sink.batch.discard_attributes();
     let why = "babeltrace2 does not write events like this; is its version older than 2?";
     summary.skipped.add("line that is not an event", || SkippedItem { place, why: why.to_owned() });
 }
@@ -279,14 +279,14 @@ nothing
         ctf.read_source(&EventSource::Bytes(TEXT.as_bytes()), &mut sink, &mut summary).unwrap();
         assert_eq!((summary.read, sink.event_count(), summary.skipped.total()), (4, 3, 1));
         let describe = |place| {
-            let event = sink.piece.event_at(place);
+            let event = sink.batch.event_at(place);
             let text = |number| sink.names.name_of(number);
             (text(event.host), text(event.kind), [event.processor, event.process, event.thread])
         };
         assert_eq!(describe(0), ("w", "lttng/sched_switch", [5, 0, 0]));
         assert_eq!(describe(1), ("w", "lttng/syscall_exit_read", [5, 0, 4297]));
         assert_eq!(describe(2), ("w", "app/begin", [1, 7, 8]));
-        assert_eq!(sink.piece.event_at(0).time, 1_457_113_582_794_569_892);
+        assert_eq!(sink.batch.event_at(0).time, 1_457_113_582_794_569_892);
         assert_eq!(find_attribute(&sink, 0, "next_comm"), Some(AttributeValue::Text("a, b = {")));
         assert_eq!(find_attribute(&sink, 1, "ret"), Some(AttributeValue::Int(-11)));
         assert_eq!(find_attribute(&sink, 2, "procname"), Some(AttributeValue::Text("app")));
@@ -325,11 +325,11 @@ nothing
         }
         assert_eq!(summary.skipped.total(), 0);
         let describe = |place| {
-            let event = sink.piece.event_at(place);
+            let event = sink.batch.event_at(place);
             let [host, kind] = [event.host, event.kind].map(|name| sink.names.name_of(name));
             format!("{} {host} {kind} {} {}", event.time, event.processor, event.thread)
         };
-        let mut all: Vec<String> = (0..sink.piece.len()).map(describe).collect();
+        let mut all: Vec<String> = (0..sink.batch.len()).map(describe).collect();
         all.sort();
         all
     }

@@ -2,8 +2,8 @@
 //!
 //! babeltrace2 rejects a whole trace if one message is earlier than the previous one, as when a
 //! packet states that it begins before the last event of the previous packet; old tracers, and
-//! tracers that lose events, write such packets. Within a single stream it does not check that, and
-//! the table of events sorts events by time anyway.
+//! tracers that lose events, write such packets. Within a single stream babeltrace2 does not check
+//! the order, and the table of events sorts events by time anyway.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -150,13 +150,13 @@ impl CtfStream {
                 NextLine::End => self.lines = None,
             }
         }
-        let Some(BabeltraceFailure { why, said }) = self.program.wait_for_end() else {
+        let Some(BabeltraceFailure { why, error_output }) = self.program.wait_for_end() else {
             return Ok(StreamStep::End);
         };
         if self.has_begun {
             return Ok(StreamStep::Failed(why));
         }
-        let Some(cut) = self.mended.without_last_packet(&said)? else {
+        let Some(cut) = self.mended.without_last_packet(&error_output)? else {
             return Ok(StreamStep::Failed(why));
         };
         (self.program, self.lines) = start_babeltrace(self.mended.path())?;

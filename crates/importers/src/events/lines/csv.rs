@@ -56,7 +56,7 @@ pub(super) fn read_table(
         match outcome {
             Ok(()) => sink.flush_if_full(&file)?,
             Err(WrongValue { cause, why }) => {
-                sink.piece.discard_attributes();
+                sink.batch.discard_attributes();
                 summary.skipped.add(cause, || SkippedItem { place: place(), why });
             }
         }
@@ -71,7 +71,7 @@ fn add_event<R: Read>(
     sink: &mut EventSink,
 ) -> Result<(), WrongValue> {
     let mut row = rows.begin_row();
-    let mut said = [None; 2];
+    let mut message_and_severity = [None; 2];
     for (place, name) in header.iter().enumerate().take(fields) {
         let field = table.field(place);
         if field.is_empty() {
@@ -82,11 +82,11 @@ fn add_event<R: Read>(
             continue;
         }
         match name.as_str() {
-            "message" => said[0] = std::str::from_utf8(field).ok(),
-            "error_severity" => said[1] = std::str::from_utf8(field).ok(),
+            "message" => message_and_severity[0] = std::str::from_utf8(field).ok(),
+            "error_severity" => message_and_severity[1] = std::str::from_utf8(field).ok(),
             _ => {}
         }
         rows.take_value(&mut row, name, &parse_value(name.as_bytes(), field), sink)?;
     }
-    rows.finish_row(row, said, sink)
+    rows.finish_row(row, message_and_severity, sink)
 }

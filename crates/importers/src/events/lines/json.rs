@@ -35,8 +35,9 @@ pub(super) fn add_event(
             _ => take_member(rows, &mut row, name, value, sink)?,
         }
     }
-    let said = ["message", "error_severity"].map(|name| object.get(name).and_then(Value::as_str));
-    rows.finish_row(row, said, sink)
+    let message_and_severity =
+        ["message", "error_severity"].map(|name| object.get(name).and_then(Value::as_str));
+    rows.finish_row(row, message_and_severity, sink)
 }
 
 /// Adds the attributes of a JSON object.
@@ -52,7 +53,7 @@ fn add_members(object: &Map<String, Value>, sink: &mut EventSink) {
     for (name, value) in object {
         if let Some(read) = to_parsed_value(value) {
             let name = sink.names.intern(name);
-            sink.piece.push_attribute(name, read.as_value());
+            sink.batch.push_attribute(name, read.as_value());
         }
     }
 }

@@ -123,7 +123,7 @@ fn postgres_kind(message: &str, severity: &str, sink: &mut EventSink) -> &'stati
     }
     let mut add = |name: &str, value: AttributeValue<'_>| {
         let name = sink.names.intern(name);
-        sink.piece.push_attribute(name, value);
+        sink.batch.push_attribute(name, value);
     };
     let duration = message.strip_prefix("duration: ").and_then(|text| text.split_once(" ms"));
     let duration = duration.and_then(|(ms, rest)| Some((ms.parse::<f64>().ok()?, rest)));

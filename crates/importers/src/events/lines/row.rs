@@ -1,4 +1,5 @@
-//! Row of either form: the columns of an event by their usual names, and attributes.
+//! Row of a CSV table or line of JSON as an event: its columns by their usual names, and its
+//! attributes.
 
 use ::events::{AttributeValue, Event};
 use out_of_core::NameInterner;
@@ -69,11 +70,11 @@ impl EventRowReader {
                     self.log.and_then(|log| log.convert_attribute(name, value))
                 {
                     let number = sink.names.intern(name);
-                    sink.piece.push_attribute(number, AttributeValue::Int(value));
+                    sink.batch.push_attribute(number, AttributeValue::Int(value));
                     return Ok(());
                 }
                 let number = sink.names.intern(name);
-                sink.piece.push_attribute(number, value.as_value());
+                sink.batch.push_attribute(number, value.as_value());
             }
         }
         Ok(())
@@ -112,7 +113,7 @@ impl EventRowReader {
         {
             row.event.host = sink.names.intern(host);
         }
-        sink.piece.end_event(row.event);
+        sink.batch.end_event(row.event);
         Ok(())
     }
 }

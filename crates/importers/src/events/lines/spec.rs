@@ -1,4 +1,4 @@
-//! `import events`: its registry entry, and the choice between its two forms.
+//! `import events`: its registry entry, and the choice between JSON and CSV.
 
 use std::io::{Cursor, Read};
 
@@ -76,7 +76,7 @@ the settings of PostgreSQL and nginx.",
     },
 };
 
-/// Format for both forms.
+/// Format of JSON and CSV files.
 #[derive(Clone, Debug)]
 struct EventLinesFormat(EventRowReader);
 
@@ -133,7 +133,7 @@ impl EventFormat for EventLinesFormat {
             match outcome {
                 Ok(()) => sink.flush_if_full(&file)?,
                 Err(WrongValue { cause, why }) => {
-                    sink.piece.discard_attributes();
+                    sink.batch.discard_attributes();
                     let place = FilePlace::new(&file, FilePosition::Line(lines.line_number()));
                     summary.skipped.add(cause, || SkippedItem { place, why });
                 }
@@ -187,9 +187,9 @@ mod tests {
     }
 
     fn shown(sink: &EventSink, place: usize) -> String {
-        let event = sink.piece.event_at(place);
+        let event = sink.batch.event_at(place);
         let text = |number| sink.names.name_of(number);
-        let attributes = sink.piece.attributes_of_event(place);
+        let attributes = sink.batch.attributes_of_event(place);
         let attributes: Vec<String> =
             attributes.map(|(name, value)| format!("{}={value:?}", text(name))).collect();
         let ids = (event.processor, event.process, event.thread);

@@ -31,13 +31,13 @@ impl FieldSyntax {
     }
 }
 
-/// Field names of the events of a kind in sequence, with their numbers: the next event mostly has
-/// the same ones.
+/// Field names of the latest event of a kind, in their order, with their ids: the next event mostly
+/// has the same names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FieldNames(Vec<(Box<[u8]>, NameId)>);
 
 impl FieldNames {
-    /// Number of the field name at the position `place`.
+    /// Id of the field name at the position `place` of the event.
     fn intern_name(&mut self, place: usize, name: &[u8], names: &mut NameInterner) -> NameId {
         match self.0.get_mut(place) {
             Some((known, number)) if **known == *name => *number,
@@ -53,23 +53,23 @@ impl FieldNames {
     }
 }
 
-/// Adds the fields of `trace` to the next event of `piece`, and returns whether one of them is
+/// Adds the fields of `trace` to the next event of `batch`, and returns whether one of them is
 /// `comm`.
 pub(super) fn add_fields(
-    printed: FieldSyntax,
+    syntax: FieldSyntax,
     trace: &[u8],
     known: &mut FieldNames,
     names: &mut NameInterner,
-    piece: &mut EventBatch,
+    batch: &mut EventBatch,
 ) -> bool {
-    match printed {
+    match syntax {
         FieldSyntax::Returned => {
             let number = known.intern_name(0, b"ret", names);
-            piece.push_attribute(number, parse_value(b"ret", trace).as_value());
+            batch.push_attribute(number, parse_value(b"ret", trace).as_value());
             false
         }
-        FieldSyntax::Block if add_block_fields(trace, names, piece) => true,
-        _ => add_named_fields(trace, known, names, piece),
+        FieldSyntax::Block if add_block_fields(trace, names, batch) => true,
+        _ => add_named_fields(trace, known, names, batch),
     }
 }
 
@@ -77,12 +77,12 @@ fn add_named_fields(
     trace: &[u8],
     known: &mut FieldNames,
     names: &mut NameInterner,
-    piece: &mut EventBatch,
+    batch: &mut EventBatch,
 ) -> bool {
     let (mut place, mut has_comm) = (0, false);
     let mut add = |name: &[u8], of: &[u8], place: &mut usize| {
         let number = known.intern_name(*place, name, names);
-        piece.push_attribute(number, parse_value(name, of).as_value());
+        batch.push_attribute(number, parse_value(name, of).as_value());
         *place += 1;
         has_comm |= name == b"comm";
     };
@@ -148,7 +148,7 @@ fn trim_value(value: &[u8]) -> &[u8] {
 /// Adds the fields of a block-layer request, by the names of its format:
 /// `MAJOR,MINOR RWBS [BYTES] (CMD) SECTOR + NR_SECTOR [...] [COMM or ERROR]`. Returns `false` if
 /// the text has another form; nothing is added then.
-fn add_block_fields(trace: &[u8], names: &mut NameInterner, piece: &mut EventBatch) -> bool {
+fn add_block_fields(trace: &[u8], names: &mut NameInterner, batch: &mut EventBatch) -> bool {
     let read = || {
         let text = std::str::from_utf8(trace).ok()?;
         let (device, rest) = text.trim().split_once(' ')?;
@@ -165,7 +165,7 @@ fn add_block_fields(trace: &[u8], names: &mut NameInterner, piece: &mut EventBat
         Some((device, rwbs, sector, count, bytes, last))
     };
     let Some((device, rwbs, sector, count, bytes, last)) = read() else { return false };
-    let mut add = |name: &str, value| piece.push_attribute(names.intern(name), value);
+    let mut add = |name: &str, value| batch.push_attribute(names.intern(name), value);
     add("dev", AttributeValue::Int(device));
     add("rwbs", AttributeValue::Text(rwbs));
     add("sector", AttributeValue::Int(sector));

@@ -5,6 +5,7 @@
 #[derive(Clone, Debug, Default)]
 pub(super) struct PerfHeader {
     host: Option<String>,
+    /// Offset that is added to times of perf's clock, in nanoseconds.
     offset: Option<i64>,
 }
 

@@ -1,11 +1,13 @@
-//! Options and skip counts that both forms of perf share.
+//! Options and skip counts that `perf.data` and the text of `perf script` share.
 
 use crate::summary::{FilePlace, ImportSummary, SkippedItem};
 
-/// Import of either form of perf.
+/// Import of `perf.data` or of the text of `perf script`.
 #[derive(Clone, Debug)]
 pub(super) struct PerfImport {
+    /// Host of the events, as given by the user.
     pub(super) host: Option<String>,
+    /// Offset that is added to times, in nanoseconds, as given by the user.
     pub(super) offset: Option<i64>,
 }
 

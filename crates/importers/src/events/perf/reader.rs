@@ -7,7 +7,7 @@ use out_of_core::NameInterner;
 
 use super::text::{PerfLineOutcome, PerfText};
 use crate::text_lines::{NextLine, TextLines};
-use crate::tuning::EVENT_PIECE_BYTES;
+use crate::tuning::EVENT_BATCH_BYTES;
 
 /// Reader of the text of `perf script`, from a file or a pipe.
 pub struct PerfTextReader<R> {
@@ -22,7 +22,7 @@ impl<R: Read> PerfTextReader<R> {
         PerfTextReader { lines: TextLines::new(bytes), parser, unknown: 0 }
     }
 
-    /// Replaces the contents of `piece` with the next events; returns `false` at the end. Waits for
+    /// Replaces the contents of `batch` with the next events; returns `false` at the end. Waits for
     /// the first event only: from a pipe, the available events are returned immediately. Events
     /// come in perf's order, which is nearly that of time.
     ///
@@ -31,19 +31,19 @@ impl<R: Read> PerfTextReader<R> {
     pub fn next_events(
         &mut self,
         names: &mut NameInterner,
-        piece: &mut EventBatch,
+        batch: &mut EventBatch,
     ) -> io::Result<bool> {
-        piece.clear();
-        while piece.bytes() < EVENT_PIECE_BYTES {
+        batch.clear();
+        while batch.bytes() < EVENT_BATCH_BYTES {
             match self.lines.next_line() {
                 NextLine::Line(line) => {
-                    let taken = self.parser.parse_line(line, names, piece);
+                    let taken = self.parser.parse_line(line, names, batch);
                     self.unknown += u64::from(taken == PerfLineOutcome::Unknown);
                 }
                 NextLine::TooLong => self.unknown += 1,
-                NextLine::Pending if piece.is_empty() => self.lines.read_more()?,
+                NextLine::Pending if batch.is_empty() => self.lines.read_more()?,
                 NextLine::Pending => return Ok(true),
-                NextLine::End => return Ok(!piece.is_empty()),
+                NextLine::End => return Ok(!batch.is_empty()),
             }
         }
         Ok(true)

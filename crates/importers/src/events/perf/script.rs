@@ -10,6 +10,7 @@ use crate::import_input::ImportInput;
 use crate::summary::{FilePlace, FilePosition, ImportSummary};
 use crate::text_lines::{NextLine, TextLines};
 
+/// Causes of skipped lines.
 const UNKNOWN: &str = "line that is not an event";
 const LONG: &str = "line that is too long";
 const RECORD: &str = "perf's own record, such as of lost events";
@@ -30,7 +31,7 @@ pub(super) fn read_script(
     let (mut stacks, before) = (0_u64, sink.event_count());
     loop {
         let taken = match lines.next_line() {
-            NextLine::Line(line) => parser.parse_line(line, &mut sink.names, &mut sink.piece),
+            NextLine::Line(line) => parser.parse_line(line, &mut sink.names, &mut sink.batch),
             NextLine::TooLong => {
                 summary.read += 1;
                 let place = || FilePlace::new(&file, FilePosition::Line(lines.line_number()));
@@ -99,7 +100,7 @@ pub(super) mod tests {
 
     /// Attributes of an event as text.
     pub(in crate::events::perf) fn shown(sink: &EventSink, place: usize) -> Vec<String> {
-        let attributes = sink.piece.attributes_of_event(place);
+        let attributes = sink.batch.attributes_of_event(place);
         attributes.map(|(name, value)| format!("{}={value:?}", sink.names.name_of(name))).collect()
     }
 
@@ -141,11 +142,11 @@ pub(super) mod tests {
     fn a_header_converts_times_to_the_wall_clock() {
         let (sink, summary) = read_text(WITH_HEADER);
         assert_eq!(summary.notes, Vec::<String>::new());
-        let event = sink.piece.event_at(0);
+        let event = sink.batch.event_at(0);
         assert_eq!(sink.names.name_of(event.host), "vm");
         assert!((1_795_636_000_000_000_000..1_795_640_000_000_000_000).contains(&event.time));
         let (sink, summary) = read_text(SAMPLE);
-        assert!(sink.piece.event_at(0).time < 1_000_000_000_000_000);
+        assert!(sink.batch.event_at(0).time < 1_000_000_000_000_000);
         assert!(summary.notes.iter().any(|note| note.contains("--clock-offset")));
     }
 
@@ -158,6 +159,6 @@ pub(super) mod tests {
         assert_eq!(summary.skipped.causes[UNKNOWN], 1);
         assert_eq!(summary.skipped.causes[RECORD], 1);
         assert!(summary.notes.iter().any(|note| note.contains("not kept: 1")));
-        assert_eq!(sink.names.name_of(sink.piece.event_at(1).kind), "perf/cpu-clock");
+        assert_eq!(sink.names.name_of(sink.batch.event_at(1).kind), "perf/cpu-clock");
     }
 }

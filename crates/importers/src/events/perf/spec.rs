@@ -1,4 +1,4 @@
-//! `import perf`: its registry entry, and the choice between its two forms.
+//! `import perf`: its registry entry, and the choice between `perf.data` and text.
 
 use std::io::{Cursor, Read};
 

@@ -57,7 +57,7 @@ pub struct PerfText {
 #[derive(Debug)]
 struct PerfEventKind {
     number: NameId,
-    printed: FieldSyntax,
+    syntax: FieldSyntax,
     fields: FieldNames,
 }
 
@@ -68,17 +68,17 @@ impl PerfText {
         PerfText { host, offset, ..PerfText::default() }
     }
 
-    /// Parses a line, without its end. The event of the line is added to `piece`.
+    /// Parses a line, without its end. The event of the line is added to `batch`.
     pub fn parse_line(
         &mut self,
         line: &[u8],
         names: &mut NameInterner,
-        piece: &mut EventBatch,
+        batch: &mut EventBatch,
     ) -> PerfLineOutcome {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match line::parse_line(line) {
             PerfLine::Event(head) => {
-                self.add_event(&head, names, piece);
+                self.add_event(&head, names, batch);
                 PerfLineOutcome::Event
             }
             PerfLine::Stack => PerfLineOutcome::Stack,
@@ -107,7 +107,7 @@ impl PerfText {
         &mut self,
         head: &PerfLineHead<'_>,
         names: &mut NameInterner,
-        piece: &mut EventBatch,
+        batch: &mut EventBatch,
     ) {
         let offset = self.clock_offset().unwrap_or(0);
         if self.kinds.len() > MAX_EVENT_KINDS {
@@ -119,18 +119,18 @@ impl PerfText {
                 let text = kind_of(head.event);
                 let kind = PerfEventKind {
                     number: names.intern(&text),
-                    printed: FieldSyntax::from_event_name(&text),
+                    syntax: FieldSyntax::from_event_name(&text),
                     fields: FieldNames::default(),
                 };
                 self.kinds.entry(head.event.into()).or_insert(kind)
             }
         };
-        let has_comm = fields::add_fields(kind.printed, head.trace, &mut kind.fields, names, piece);
+        let has_comm = fields::add_fields(kind.syntax, head.trace, &mut kind.fields, names, batch);
         if !(has_comm || head.comm.is_empty()) {
             let comm = *self.comm.get_or_insert_with(|| names.intern("comm"));
-            piece.push_attribute(comm, parse_value(b"comm", head.comm).as_value());
+            batch.push_attribute(comm, parse_value(b"comm", head.comm).as_value());
         }
-        piece.end_event(Event {
+        batch.end_event(Event {
             time: head.time.saturating_add(offset),
             kind: kind.number,
             host: self.host,

@@ -18,8 +18,8 @@ pub(crate) struct JsonElements<R> {
     at: usize,
     line: u64,
     /// Nesting at the current position, from the outside.
-    within: Vec<JsonNesting>,
-    longest: usize,
+    nesting: Vec<JsonNesting>,
+    max_value_bytes: usize,
     /// Whether text that is not JSON is returned, too.
     with_damaged: bool,
     ended: bool,
@@ -36,9 +36,11 @@ enum JsonNesting {
 /// How a value ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueEnd {
+    /// The value is complete.
     Whole,
     /// The file ends before the value does.
     CutOff,
+    /// The value exceeds the memory limit.
     TooLong,
 }
 
@@ -52,8 +54,8 @@ impl<R: Read + Send> JsonElements<R> {
             buffer: Vec::new(),
             at: 0,
             line: 1,
-            within: Vec::new(),
-            longest: MAX_TEXT_BYTES,
+            nesting: Vec::new(),
+            max_value_bytes: MAX_TEXT_BYTES,
             with_damaged: false,
             ended: false,
             error: None,
@@ -115,13 +117,13 @@ impl<R: Read + Send> JsonElements<R> {
             let end = scan.find_end(self.unread_bytes());
             let taken = end.unwrap_or(self.unread_bytes().len());
             length += taken;
-            if let Some(into) = into.as_mut().filter(|_| length <= self.longest) {
+            if let Some(into) = into.as_mut().filter(|_| length <= self.max_value_bytes) {
                 into.extend_from_slice(self.unread_bytes().get(..taken).unwrap_or_default());
             }
             self.skip_bytes(taken);
             let whole = end.is_some();
             if whole || !self.fill_buffer() {
-                return match (length <= self.longest, whole) {
+                return match (length <= self.max_value_bytes, whole) {
                     (false, _) => ValueEnd::TooLong,
                     (true, true) => ValueEnd::Whole,
                     (true, false) => ValueEnd::CutOff,
@@ -133,14 +135,14 @@ impl<R: Read + Send> JsonElements<R> {
     /// Leaves the current nesting, and continues where a document can begin: here, or at the next
     /// line that begins with one. Skipped bytes are appended to `into`.
     fn resume_after_damage(&mut self, mut into: Option<&mut Vec<u8>>) -> ValueEnd {
-        self.within.clear();
+        self.nesting.clear();
         let mut is_begin = matches!(self.unread_bytes().first(), Some(b'{' | b'['));
         let mut length = 0;
         while !is_begin {
             let end = memchr::memchr(b'\n', self.unread_bytes());
             let passed = end.map_or(self.unread_bytes().len(), |end| end + 1);
             length += passed;
-            if let Some(into) = into.as_mut().filter(|_| length <= self.longest) {
+            if let Some(into) = into.as_mut().filter(|_| length <= self.max_value_bytes) {
                 into.extend_from_slice(self.unread_bytes().get(..passed).unwrap_or_default());
             }
             self.skip_bytes(passed);
@@ -149,20 +151,20 @@ impl<R: Read + Send> JsonElements<R> {
             }
             is_begin = end.is_some() && matches!(self.unread_bytes().first(), Some(b'{' | b'['));
         }
-        if length <= self.longest { ValueEnd::Whole } else { ValueEnd::TooLong }
+        if length <= self.max_value_bytes { ValueEnd::Whole } else { ValueEnd::TooLong }
     }
 
     /// Advances by one element or less, and adds the result to `texts`. Returns whether there may
     /// be more.
     fn take_step(&mut self, texts: &mut TextBatch) -> bool {
         let Some(byte) = self.peek_byte() else {
-            if !self.within.is_empty() {
+            if !self.nesting.is_empty() {
                 texts.add_fault(self.at(), "the document ends before its last bracket");
             }
-            self.within.clear();
+            self.nesting.clear();
             return false;
         };
-        match (self.within.last(), byte) {
+        match (self.nesting.last(), byte) {
             (None, b'{') if self.keys.is_empty() => self.take_element(texts),
             (None, b'{') | (Some(JsonNesting::Object), b'}') | (None, b'[') => {
                 self.take_bracket(byte)
@@ -184,9 +186,9 @@ impl<R: Read + Send> JsonElements<R> {
     /// Takes a bracket: an outermost one, or the end of the current nesting.
     fn take_bracket(&mut self, byte: u8) {
         match byte {
-            b'{' => self.within.push(JsonNesting::Object),
-            b'[' => self.within.push(JsonNesting::Array),
-            _ => drop(self.within.pop()),
+            b'{' => self.nesting.push(JsonNesting::Object),
+            b'[' => self.nesting.push(JsonNesting::Array),
+            _ => drop(self.nesting.pop()),
         }
         self.skip_bytes(1);
     }
@@ -198,7 +200,7 @@ impl<R: Read + Send> JsonElements<R> {
         match end {
             ValueEnd::Whole => {}
             // The element's reader finds that it ends too early.
-            ValueEnd::CutOff => self.within.clear(),
+            ValueEnd::CutOff => self.nesting.clear(),
             ValueEnd::TooLong => {
                 texts.drop_last();
                 texts.add_fault(at, "the element is longer than one can be");
@@ -206,7 +208,8 @@ impl<R: Read + Send> JsonElements<R> {
         }
     }
 
-    /// Takes a member of an object: its key and, unless its elements are wanted, its value.
+    /// Takes a member of an object. The value of a wanted key is entered, any other value is
+    /// skipped.
     fn take_member(&mut self, texts: &mut TextBatch) {
         let mut key = Vec::new();
         if self.take_value(Some(&mut key)) != ValueEnd::Whole {
@@ -219,7 +222,7 @@ impl<R: Read + Send> JsonElements<R> {
         }
         self.skip_bytes(1);
         match self.peek_byte() {
-            Some(byte @ (b'{' | b'[')) if wanted && self.within.len() < MAX_ENCLOSING => {
+            Some(byte @ (b'{' | b'[')) if wanted && self.nesting.len() < MAX_ENCLOSING => {
                 self.take_bracket(byte);
             }
             Some(b'}' | b']' | b',' | b':') => self.skip_damage(texts),
@@ -392,8 +395,11 @@ mod tests {
     #[test]
     fn an_endless_element_is_skipped() {
         let text = format!("[1, \"{}\", 3]", "x".repeat(3000));
-        let read = |longest| {
-            parts(JsonElements { longest, ..JsonElements::new(Pieces(text.as_bytes(), 777), KEYS) })
+        let read = |max_value_bytes| {
+            parts(JsonElements {
+                max_value_bytes,
+                ..JsonElements::new(Pieces(text.as_bytes(), 777), KEYS)
+            })
         };
         assert_eq!(read(4000).len(), 3);
         let fault = "the element is longer than one can be";

@@ -3,7 +3,7 @@
 /// Byte-order mark that some programs write at the beginning of a text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// State of a scan. The bytes of a value may come in several pieces.
+/// State of a scan. The bytes of a value may come in several parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::spans) struct JsonScan {
     depth: usize,

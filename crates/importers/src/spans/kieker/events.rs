@@ -16,14 +16,14 @@ use super::signature::class_of;
 use super::types::RecordMeaning;
 use crate::error::Error;
 use crate::tabular::WrongValue;
-use crate::tuning::{MAX_OPEN_TRACES, MAX_RESTING_TRACES};
+use crate::tuning::{MAX_IDLE_TRACES, MAX_OPEN_TRACES};
 
 /// All traces of a log that may continue.
 #[derive(Debug, Default)]
 pub(super) struct OperationStacks {
     traces: FxHashMap<i64, OperationStack>,
-    /// Traces that had nothing open at some time, the oldest first.
-    resting: VecDeque<i64>,
+    /// Traces that had no open operation at some time, the oldest first.
+    idle: VecDeque<i64>,
     pub(super) counts: EventCounts,
 }
 
@@ -52,7 +52,7 @@ struct OperationStack {
     host: String,
     /// Names and values from the record of the trace.
     parameters: Vec<(&'static str, String)>,
-    /// Parent of the trace, for operations that nothing encloses.
+    /// Parent of the trace, for its outermost operations.
     parent: Vec<(&'static str, String)>,
 }
 
@@ -102,7 +102,7 @@ impl OperationStacks {
         // A trace without a parent has its own number as the parent's.
         let has_parent = fields.number(4).is_ok_and(|parent| parent != number && parent != -1);
         let parent = [named("parent.trace", 4), named("parent.order", 5)];
-        self.resting.push_back(number);
+        self.idle.push_back(number);
         let trace = self.traces.entry(number).or_default();
         trace.number = number;
         trace.host = fields.text_if_any(3).to_owned();
@@ -116,7 +116,7 @@ impl OperationStacks {
     /// the log.
     pub(super) fn add_event(
         &mut self,
-        tells: RecordMeaning,
+        meaning: RecordMeaning,
         fields: &KiekerFields<'_>,
         unit_ns: i64,
         host: &str,
@@ -124,8 +124,8 @@ impl OperationStacks {
     ) -> Result<(), UnusedRecord> {
         let (time, number, order) =
             (fields.time(0, unit_ns)?, fields.number(1)?, fields.number(2)?);
-        let (signature, class) = match tells {
-            RecordMeaning::Beside => ("", ""),
+        let (signature, class) = match meaning {
+            RecordMeaning::OtherEvent => ("", ""),
             // Until the summer of 2014 the class preceded the signature.
             _ => match (fields.text(3)?, fields.text(4)?) {
                 (class, signature) if !class.contains('(') && signature.contains('(') => {
@@ -134,7 +134,7 @@ impl OperationStacks {
                 (signature, class) => (signature, class),
             },
         };
-        if self.traces.len() > MAX_OPEN_TRACES + MAX_RESTING_TRACES {
+        if self.traces.len() > MAX_OPEN_TRACES + MAX_IDLE_TRACES {
             self.emit_open(spans)?;
         }
         let unknown =
@@ -147,9 +147,9 @@ impl OperationStacks {
         }
         let called = trace.called.take();
         counts.calls += u64::from(
-            called.is_some_and(|called| tells != RecordMeaning::Before || called != signature),
+            called.is_some_and(|called| meaning != RecordMeaning::Before || called != signature),
         );
-        match tells {
+        match meaning {
             RecordMeaning::Before => {
                 let (signature, class) = (signature.to_owned(), class.to_owned());
                 trace.open.push(StackedOperation { order, begin: time, signature, class });
@@ -157,7 +157,7 @@ impl OperationStacks {
             RecordMeaning::Call => trace.called = Some(fields.text(5)?.to_owned()),
             RecordMeaning::After | RecordMeaning::Failed => {
                 let cause = || fields.text_if_any(fields.len().saturating_sub(1));
-                let cause = (tells == RecordMeaning::Failed).then(cause);
+                let cause = (meaning == RecordMeaning::Failed).then(cause);
                 let end = Some(time);
                 let ended = FinishedOperation { order, begin: None, end, cause, signature, class };
                 trace.end_operation(ended, counts, spans)?;
@@ -170,11 +170,11 @@ impl OperationStacks {
         Ok(())
     }
 
-    /// Marks a trace that has nothing open: it is evicted if it stays so for long.
+    /// Marks a trace that has no open operation: it is evicted if it stays so for long.
     fn mark_idle(&mut self, number: i64) {
-        self.resting.push_back(number);
-        if self.resting.len() > MAX_RESTING_TRACES
-            && let Some(oldest) = self.resting.pop_front()
+        self.idle.push_back(number);
+        if self.idle.len() > MAX_IDLE_TRACES
+            && let Some(oldest) = self.idle.pop_front()
             && self.traces.get(&oldest).is_some_and(|trace| trace.open.is_empty())
         {
             self.forget_trace(oldest);
@@ -197,7 +197,7 @@ impl OperationStacks {
             }
             self.forget_trace(number);
         }
-        self.resting.clear();
+        self.idle.clear();
         Ok(())
     }
 }

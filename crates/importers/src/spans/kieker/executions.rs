@@ -11,18 +11,18 @@ use super::signature::class_of;
 use crate::tabular::WrongValue;
 
 /// Number of fields of a record since 2011.
-const FIELDS: usize = 8;
+const FIELD_COUNT: usize = 8;
 
 /// Emits the execution of a record to `spans`. `unit_ns` is the unit of the record's times, and
-/// `alone` is the trace of the execution if the record names none.
+/// `own_trace` is the trace of the execution if the record names none.
 pub(super) fn emit_execution(
     fields: &KiekerFields<'_>,
     unit_ns: i64,
-    alone: impl FnOnce() -> String,
+    own_trace: impl FnOnce() -> String,
     spans: &mut impl SpanReceiver,
 ) -> Result<(), UnusedRecord> {
     // Records until 2010 begin with the experiment.
-    let is_old = fields.len() > FIELDS && fields.number(0).is_ok();
+    let is_old = fields.len() > FIELD_COUNT && fields.number(0).is_ok();
     let (experiment, fields) =
         if is_old { (fields.text_if_any(0), fields.fields_from(1)) } else { ("", fields.clone()) };
     let [signature, session] = [fields.text(0)?, fields.text_if_any(1)];
@@ -32,7 +32,7 @@ pub(super) fn emit_execution(
         let why = "field 1: the signature is missing".to_owned();
         return Err(WrongValue { cause: "operation without a name", why }.into());
     }
-    let trace = if trace == -1 { alone() } else { trace.to_string() };
+    let trace = if trace == -1 { own_trace() } else { trace.to_string() };
     let resource = SpanResource {
         node: class_of(signature),
         host: fields.text_if_any(5),

@@ -1,7 +1,7 @@
 //! Fields of one record: texts separated by semicolons.
 
 use crate::tabular::WrongValue;
-use crate::tuning::FARTHEST_NS;
+use crate::tuning::MAX_EPOCH_DISTANCE_NS;
 
 /// Fields of a record, after its type and the time at which it was logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +60,11 @@ impl<'a> KiekerFields<'a> {
     pub(super) fn time(&self, place: usize, unit_ns: i64) -> Result<i64, WrongValue> {
         let number = self.number(place)?;
         let time = number.checked_mul(unit_ns);
-        time.filter(|time| time.unsigned_abs() <= FARTHEST_NS as u64).ok_or_else(|| WrongValue {
-            cause: "time out of range",
-            why: format!("field {}: {number} is farther from 1970 than 146 years", place + 1),
+        time.filter(|time| time.unsigned_abs() <= MAX_EPOCH_DISTANCE_NS as u64).ok_or_else(|| {
+            WrongValue {
+                cause: "time out of range",
+                why: format!("field {}: {number} is farther from 1970 than 146 years", place + 1),
+            }
         })
     }
 }

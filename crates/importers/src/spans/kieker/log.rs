@@ -20,12 +20,15 @@ pub(super) struct KiekerLogReader {
     types: RecordTypes,
     /// Whether the events of a log with both events and executions are used.
     takes_events: bool,
+    /// Likewise for the executions.
     takes_executions: bool,
+    /// Unit of the log's times, in nanoseconds.
     unit_ns: i64,
+    /// Host that the log's metadata names; empty if none.
     host: String,
     events: OperationStacks,
-    /// Number of skipped records that the log has in both forms.
-    told_twice: u64,
+    /// Number of skipped records of operations that the log has both as events and as executions.
+    duplicates: u64,
     /// Number of records without operations, by type.
     others: BTreeMap<String, u64>,
 }
@@ -43,7 +46,7 @@ impl KiekerLogReader {
             unit_ns: 1,
             host: String::new(),
             events: OperationStacks::default(),
-            told_twice: 0,
+            duplicates: 0,
             others: BTreeMap::new(),
         }
     }
@@ -74,17 +77,17 @@ impl KiekerLogReader {
         spans: &mut impl SpanReceiver,
     ) -> Result<(), UnusedRecord> {
         let (number, fields) = KiekerFields::parse_line(text)?;
-        let Some((name, tells)) = self.types.get(number) else {
+        let Some((name, meaning)) = self.types.get(number) else {
             let why = format!("its type ${number} is not in the map");
             return Err(WrongValue { cause: "record of an unknown type", why }.into());
         };
-        match tells {
+        match meaning {
             RecordMeaning::Execution if self.takes_executions => {
-                let alone = || match place.file.file_name() {
+                let own_trace = || match place.file.file_name() {
                     Some(name) => FilePlace::new(Path::new(name), place.at).to_string(),
                     None => place.to_string(),
                 };
-                executions::emit_execution(&fields, self.unit_ns, alone, spans)
+                executions::emit_execution(&fields, self.unit_ns, own_trace, spans)
             }
             RecordMeaning::Before
             | RecordMeaning::After
@@ -92,11 +95,11 @@ impl KiekerLogReader {
             | RecordMeaning::Call
                 if self.takes_events =>
             {
-                self.events.add_event(tells, &fields, self.unit_ns, &self.host, spans)
+                self.events.add_event(meaning, &fields, self.unit_ns, &self.host, spans)
             }
-            RecordMeaning::Beside if self.takes_events => {
+            RecordMeaning::OtherEvent if self.takes_events => {
                 *self.others.entry(short_name(name).to_owned()).or_default() += 1;
-                self.events.add_event(tells, &fields, self.unit_ns, &self.host, spans)
+                self.events.add_event(meaning, &fields, self.unit_ns, &self.host, spans)
             }
             RecordMeaning::Trace if self.takes_events => Ok(self.events.add_trace(&fields)?),
             RecordMeaning::Log => self.read_log_metadata(&fields),
@@ -106,7 +109,7 @@ impl KiekerLogReader {
                 Err(WrongValue { cause: "record of another type", why }.into())
             }
             _ => {
-                self.told_twice += 1;
+                self.duplicates += 1;
                 Ok(())
             }
         }
@@ -145,12 +148,12 @@ impl KiekerLogReader {
         let counted = counted.into_iter().filter(|(_, count)| *count > 0);
         let mut notes: Vec<String> =
             counted.map(|(what, count)| format!("{what}: {count}")).collect();
-        if self.told_twice > 0 {
+        if self.duplicates > 0 {
             let choice = match self.takes_events {
                 true => "the events are used (without --events, the executions)",
                 false => "the executions are used (with --events, the events)",
             };
-            let count = self.told_twice;
+            let count = self.duplicates;
             notes.push(format!(
                 "the log has its operations twice; {choice}; skipped records: \
                                 {count}"

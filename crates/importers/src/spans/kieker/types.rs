@@ -29,7 +29,7 @@ pub(super) enum RecordMeaning {
     /// An operation is about to be called, as its caller reports.
     Call,
     /// Another event in a trace.
-    Beside,
+    OtherEvent,
     /// A record that does not concern traces.
     Other,
 }
@@ -42,7 +42,7 @@ impl RecordMeaning {
         match name {
             "KiekerMetadataRecord" => RecordMeaning::Log,
             "TraceMetadata" | "Trace" => RecordMeaning::Trace,
-            "ConstructionEvent" | "SplitEvent" | "JoinEvent" => RecordMeaning::Beside,
+            "ConstructionEvent" | "SplitEvent" | "JoinEvent" => RecordMeaning::OtherEvent,
             "OperationExecutionRecord" | "KiekerExecutionRecord" => RecordMeaning::Execution,
             name if !is_of_operation || !name.ends_with("Event") => RecordMeaning::Other,
             name if name.starts_with("Before") => RecordMeaning::Before,
@@ -109,12 +109,12 @@ impl RecordTypes {
 
     /// Name of a type, and its meaning.
     pub(super) fn get(&self, number: u32) -> Option<(&str, RecordMeaning)> {
-        self.0.get(&number).map(|(name, tells)| (name.as_str(), *tells))
+        self.0.get(&number).map(|(name, meaning)| (name.as_str(), *meaning))
     }
 
     /// Whether the log has records with this meaning.
-    pub(super) fn includes_meaning(&self, what: RecordMeaning) -> bool {
-        self.0.values().any(|(_, tells)| *tells == what)
+    pub(super) fn includes_meaning(&self, meaning: RecordMeaning) -> bool {
+        self.0.values().any(|(_, other)| *other == meaning)
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn types_are_recognised_by_their_names_in_all_versions() {
-        for (name, tells) in [
+        for (name, meaning) in [
             ("kieker.common.record.controlflow.OperationExecutionRecord", RecordMeaning::Execution),
             (
                 "kieker.tpmon.monitoringRecord.executions.KiekerExecutionRecord",
@@ -141,11 +141,11 @@ mod tests {
             ("x.AfterOperationObjectEvent", RecordMeaning::After),
             ("x.AfterConstructorFailedEvent", RecordMeaning::Failed),
             ("x.CallConstructorEvent", RecordMeaning::Call),
-            ("kieker.common.record.flow.trace.ConstructionEvent", RecordMeaning::Beside),
+            ("kieker.common.record.flow.trace.ConstructionEvent", RecordMeaning::OtherEvent),
             ("x.BeforeReceivedRemoteEvent", RecordMeaning::Other),
             ("kieker.common.record.system.CPUUtilizationRecord", RecordMeaning::Other),
         ] {
-            assert_eq!(RecordMeaning::from_type_name(name), tells, "{name}");
+            assert_eq!(RecordMeaning::from_type_name(name), meaning, "{name}");
         }
     }
 

@@ -14,7 +14,7 @@ pub(super) struct OtlpFrames<R> {
     layout: OtlpLayout,
     /// Number of bytes that were read.
     offset: u64,
-    longest: u64,
+    max_message_bytes: u64,
     /// Number of consecutive empty messages.
     empty: u32,
     ended: bool,
@@ -41,7 +41,7 @@ impl<R: Read + Send> OtlpFrames<R> {
             bytes: BufReader::with_capacity(READ_BUFFER_BYTES, bytes),
             layout,
             offset: 0,
-            longest: MAX_TEXT_BYTES as u64,
+            max_message_bytes: MAX_TEXT_BYTES as u64,
             empty: 0,
             ended: false,
             error: None,
@@ -133,7 +133,7 @@ impl<R: Read + Send> OtlpFrames<R> {
                     texts.add_fault(at, "the rest consists of empty messages");
                 }
             }
-            FrameHead::Message(length) if length <= self.longest => {
+            FrameHead::Message(length) if length <= self.max_message_bytes => {
                 self.empty = 0;
                 let OtlpFrames { bytes, offset, .. } = self;
                 let read =
@@ -239,7 +239,8 @@ mod tests {
         for layout in LAYOUTS {
             let (long, short) = (written(layout, &[b'l'; 500]), written(layout, b"short"));
             let bytes = [&short[..], &long, &short].concat();
-            let frames = OtlpFrames { longest: 400, ..OtlpFrames::new(&bytes[..], layout) };
+            let frames =
+                OtlpFrames { max_message_bytes: 400, ..OtlpFrames::new(&bytes[..], layout) };
             let read: Vec<bool> = parts(frames).iter().map(|(_, part)| part.is_ok()).collect();
             assert_eq!(read, [true, false, true], "{layout:?}");
         }

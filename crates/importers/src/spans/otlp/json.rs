@@ -15,7 +15,9 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 
 use super::ids::OtlpId;
-use super::span::{FAILED, OtlpSpan, OtlpSpanReader, OtlpTime, STATUS_MESSAGE, kind_of_number};
+use super::span::{
+    FAILED_STATUS, OtlpSpan, OtlpSpanReader, OtlpTime, STATUS_MESSAGE, kind_of_number,
+};
 use crate::error::Error;
 use crate::spans::receiver::SpanReceiver;
 use crate::spans::texts::FileText;
@@ -38,10 +40,10 @@ pub(super) fn read_json(
     let mut state = OtlpJsonState { reader, resource: None, failed: None };
     // Replacing invalid UTF-8 in the whole text is faster than in each string.
     let whole = String::from_utf8_lossy(text.bytes);
-    let (mut rest, mut line, mut begun) = (whole.as_ref(), 0, None);
+    let (mut rest, mut line, mut recovered) = (whole.as_ref(), 0, None);
     loop {
         let mut json = serde_json::Deserializer::from_str(rest);
-        let read = match begun {
+        let read = match recovered {
             // The text is one value, but an object found after damage is followed by others.
             None => JsonObjects(&mut state, OtlpJsonRequest::default())
                 .deserialize(&mut json)
@@ -59,7 +61,7 @@ pub(super) fn read_json(
             return Err(error);
         }
         let passed = match read {
-            Ok(()) if begun.is_none() => return Ok(()),
+            Ok(()) if recovered.is_none() => return Ok(()),
             Ok(()) => recovery::object_length(rest),
             Err(error) => {
                 let at = text.line_at(line + error.line());
@@ -70,7 +72,7 @@ pub(super) fn read_json(
         let Some((further, next)) = recovery::next_object(rest, passed) else { return Ok(()) };
         let (before, after) = rest.split_at_checked(further).unwrap_or_default();
         line += memchr::memchr_iter(b'\n', before.as_bytes()).count();
-        (rest, begun) = (after, Some(next));
+        (rest, recovered) = (after, Some(next));
     }
 }
 
@@ -84,7 +86,7 @@ struct OtlpJsonState<'p, R> {
 }
 
 impl<R: SpanReceiver> OtlpJsonState<'_, R> {
-    /// Latest resource, or an unknown one if that is damaged.
+    /// Latest resource, or an unknown one if the latest is damaged.
     fn resource_id(&mut self) -> ResourceId {
         *self.resource.get_or_insert_with(|| self.reader.resource_id(&Vec::new()))
     }
@@ -286,6 +288,6 @@ fn kind_of_scalar(value: &JsonScalar<'_>) -> SpanKind {
 fn is_failure(code: &JsonScalar<'_>) -> bool {
     match code {
         JsonScalar::Text(text) if text == "STATUS_CODE_ERROR" || text == "ERROR" => true,
-        code => code.to_unsigned() == Some(FAILED),
+        code => code.to_unsigned() == Some(FAILED_STATUS),
     }
 }

@@ -11,7 +11,9 @@ use request_flow::spans::ResourceId;
 
 use super::any_value::AnyValue;
 use super::ids::OtlpId;
-use super::span::{FAILED, OtlpSpan, OtlpSpanReader, OtlpTime, STATUS_MESSAGE, kind_of_number};
+use super::span::{
+    FAILED_STATUS, OtlpSpan, OtlpSpanReader, OtlpTime, STATUS_MESSAGE, kind_of_number,
+};
 use super::wire::{MalformedMessage, WireField, WireFields};
 use crate::error::Error;
 use crate::spans::attributes::SpanAttributes;
@@ -157,7 +159,7 @@ fn parse_span(message: &[u8]) -> Option<OtlpSpan<'_>> {
                             check_length(&span.attributes)?;
                             span.attributes.push((STATUS_MESSAGE.into(), decode_text(message)));
                         }
-                        (3, WireField::Number(code)) => span.failed = code == FAILED,
+                        (3, WireField::Number(code)) => span.failed = code == FAILED_STATUS,
                         _ => {}
                     }
                 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::spans::attributes::{self, AttributeFacts, SpanAttributes};
 use crate::spans::receiver::SpanReceiver;
 use crate::summary::{FilePlace, FilePosition, SkippedItem};
-use crate::tuning::FARTHEST_NS;
+use crate::tuning::MAX_EPOCH_DISTANCE_NS;
 
 /// Span of OTLP, as recorded.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ pub(super) enum OtlpTime {
     Wrong,
 }
 
-/// Receiver of the spans of one text.
+/// Converter of the spans of one text, which passes them to a receiver.
 pub(super) struct OtlpSpanReader<'p, R> {
     pub(super) receiver: &'p mut R,
     pub(super) file: &'p Path,
@@ -51,7 +51,7 @@ impl OtlpTime {
     pub(super) fn from_nanoseconds(ns: u64) -> OtlpTime {
         match i64::try_from(ns) {
             Ok(0) => OtlpTime::None,
-            Ok(ns) if ns <= FARTHEST_NS => OtlpTime::At(ns),
+            Ok(ns) if ns <= MAX_EPOCH_DISTANCE_NS => OtlpTime::At(ns),
             _ => OtlpTime::Wrong,
         }
     }
@@ -64,7 +64,7 @@ impl OtlpTime {
     }
 }
 
-/// Kind of a number.
+/// Kind of a span by its number in OTLP.
 pub(super) fn kind_of_number(number: u64) -> SpanKind {
     match number {
         1 => SpanKind::Internal,
@@ -77,7 +77,7 @@ pub(super) fn kind_of_number(number: u64) -> SpanKind {
 }
 
 /// Number of the status of a failed span.
-pub(super) const FAILED: u64 = 2;
+pub(super) const FAILED_STATUS: u64 = 2;
 
 /// Parameter with the message of a span's status; this is OpenTelemetry's name for it in formats
 /// that have only attributes.

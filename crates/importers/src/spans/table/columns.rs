@@ -32,7 +32,7 @@ pub(super) enum SpanColumn {
     BytesOut,
 }
 
-/// Names of columns in lower case, without word separators. The first is the usual one.
+/// Names of columns in lower case, without word separators; of each column, the usual name first.
 const NAMES: &[(SpanColumn, &[&str])] = &[
     (SpanColumn::Trace, &["trace", "traceid", "request", "requestid"]),
     (SpanColumn::Span, &["span", "spanid", "id", "step"]),

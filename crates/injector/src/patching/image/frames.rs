@@ -13,7 +13,7 @@ pub(super) fn function_ranges(
     header: Option<ImageSegment<'_>>,
     section: Option<ImageSegment<'_>>,
 ) -> Vec<Range<u64>> {
-    let Some(frames) = section.or_else(|| pointed_at(segments, header?)) else {
+    let Some(frames) = section.or_else(|| frames_section(segments, header?)) else {
         return Vec::new();
     };
     let bases = BaseAddresses::default().set_eh_frame(frames.address);
@@ -32,7 +32,8 @@ pub(super) fn function_ranges(
     functions
 }
 
-fn pointed_at<'a>(
+/// Section `.eh_frame` at the address in the `.eh_frame_hdr` section `header`.
+fn frames_section<'a>(
     segments: &[ImageSegment<'a>],
     header: ImageSegment<'a>,
 ) -> Option<ImageSegment<'a>> {

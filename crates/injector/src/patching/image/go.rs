@@ -24,6 +24,7 @@ pub(super) fn go_version(
     }
 }
 
+/// Version in the bytes from the magic on; `None` if they are not in the layout since Go 1.18.
 fn read_version(bytes: &[u8]) -> Option<String> {
     let flags = *bytes.strip_prefix(MAGIC)?.get(1)?;
     if flags & IN_LINE == 0 {

@@ -12,7 +12,7 @@ use iced_x86::{Code, Instruction, OpKind};
 use super::sweep;
 use super::syscall_site::SyscallSite;
 use crate::patching::image::ElfImage;
-use crate::patching::tuning::{GRANULE_BYTES, NEAR_BYTES, TABLE_ENTRIES};
+use crate::patching::tuning::{GRANULE_BYTES, MAX_TABLE_ENTRIES, NEAR_BYTES};
 
 /// Jump targets near the sites for which they were gathered.
 #[derive(Debug)]
@@ -92,6 +92,7 @@ impl<'a> JumpTargets<'a> {
         self.has_target_in(instruction.ip().saturating_add(1)..instruction.next_ip(), false)
     }
 
+    /// Whether any of the addresses is a jump target; targets from data count only if `by_data`.
     fn has_target_in(&self, addresses: Range<u64>, by_data: bool) -> bool {
         let first = self.addresses.partition_point(|(reached, _)| *reached < addresses.start);
         let here = self.addresses.get(first..).unwrap_or_default().iter();
@@ -215,7 +216,7 @@ fn for_each_table_entry(
     let (entries, _) = segment.bytes_from(base).unwrap_or_default().as_chunks::<4>();
     entries
         .iter()
-        .take(TABLE_ENTRIES)
+        .take(MAX_TABLE_ENTRIES)
         .map(|entry| base.wrapping_add_signed(i64::from(i32::from_le_bytes(*entry))))
         .take_while(|target| near.is_code(*target))
         .for_each(found);

@@ -7,8 +7,8 @@ use iced_x86::{Code, Decoder, DecoderOptions, Instruction};
 
 use crate::patching::image::ImageSegment;
 use crate::patching::tuning::{
-    AGREED_INSTRUCTIONS, AHEAD_BYTES, BEHIND_BYTES, CHECK_BYTES, CHECKS_AGREED, FUNCTION_BYTES,
-    RUN_UP_BYTES, RUN_UPS, RUN_UPS_AGREED,
+    AGREED_INSTRUCTIONS, BYTES_AFTER_SITE, BYTES_BEFORE_SITE, CHECK_BYTES, CHECKS_AGREED,
+    MAX_FUNCTION_BYTES, RUN_UP_BYTES, RUN_UPS, RUN_UPS_AGREED,
 };
 
 /// Meaning of the two bytes `0f 05` at an address.
@@ -28,7 +28,7 @@ pub(crate) fn decode_around(
     functions: &[Range<u64>],
     address: u64,
 ) -> DecodedSite {
-    let early = address.saturating_sub(BEHIND_BYTES).max(segment.address);
+    let early = address.saturating_sub(BYTES_BEFORE_SITE).max(segment.address);
     let own = enclosing_function(functions, address);
     let begin = match own {
         Some(begin) => begin,
@@ -44,7 +44,7 @@ pub(crate) fn decode_around(
         .map_or(begin, |before| before.max(segment.address));
     let mut starts = vec![before, begin];
     let near = functions.partition_point(|function| function.start < before);
-    let last = address.saturating_add(AHEAD_BYTES);
+    let last = address.saturating_add(BYTES_AFTER_SITE);
     let known = functions.iter().skip(near).map(|function| function.start);
     starts.extend(known.take_while(|start| *start <= last));
     starts.retain(|start| *start <= begin || own.is_some() || *start >= address);
@@ -80,17 +80,20 @@ fn enclosing_function(functions: &[Range<u64>], address: u64) -> Option<u64> {
     let after = functions.partition_point(|function| function.start <= address);
     // Functions with several names, and parts of one within another, follow each other.
     let own = functions.get(..after)?.iter().rev().take(4).find(|own| own.contains(&address))?;
-    (address - own.start <= FUNCTION_BYTES).then_some(own.start)
+    (address - own.start <= MAX_FUNCTION_BYTES).then_some(own.start)
 }
 
 /// Result of decoding without a known function.
 enum RunUp {
     /// From this start, and nearly all others, decoding reaches the address.
     Agreed(u64),
+    /// The address is inside another instruction.
     Inside,
+    /// Different starts lead to different instructions.
     Disagreed,
 }
 
+/// Decodes towards an address from several starts before it, and compares what they reach.
 fn run_up(segment: &ImageSegment<'_>, address: u64) -> RunUp {
     let tails = instruction_tails(segment, address, RUN_UP_BYTES);
     let Some((begin, common)) = tails.iter().find(|(_, tail)| tail.first() == Some(&address))
@@ -168,6 +171,8 @@ impl<'a> InstructionLengths<'a> {
         *known
     }
 
+    /// Addresses of the last instructions that decoding from `begin` to `last` finds, the last one
+    /// first.
     fn last_instructions(&mut self, begin: u64, last: u64) -> Vec<u64> {
         let (mut at, mut addresses) = (begin, Vec::new());
         while at <= last

@@ -33,7 +33,7 @@ fn kinds(sites: &[injector::patching::PatchSite]) -> Vec<(String, usize)> {
     let mut kinds = std::collections::BTreeMap::new();
     for site in sites {
         let kind = match site.kind {
-            PatchKind::Left(_) => "Left".to_owned(),
+            PatchKind::Unpatched(_) => "Unpatched".to_owned(),
             kind => format!("{kind:?}"),
         };
         *kinds.entry(kind).or_insert(0) += 1;

@@ -10,9 +10,13 @@ use crate::PathError;
 
 /// Names and values of the rows of a column.
 pub struct NamedTexts<'batch> {
+    /// The names of all rows in sequence.
     names: &'batch StringArray,
+    /// The value of each name.
     values: &'batch StringArray,
+    /// Index of the first name of the first row.
     first: usize,
+    /// Index after the last name of each row.
     ends: Vec<usize>,
 }
 
@@ -74,7 +78,7 @@ impl<'batch> BatchColumns<'batch> {
         self.find_column(name)?.as_primitive_opt::<T>().ok_or_else(mistyped)
     }
 
-    /// Appends a column of numbers to `values`, with `null` for missing ones.
+    /// Appends a column of numbers to `values`, with `null` in place of missing values.
     ///
     /// # Errors
     /// If the column does not exist, it has another type, or a value is missing and `null` is
@@ -213,8 +217,7 @@ impl<'batch> BatchColumns<'batch> {
             .collect())
     }
 
-    /// Reads a column of names with values, as `named_texts_array` makes it: the names and values
-    /// of all rows in sequence, and the end of each row.
+    /// Reads a column of names with values, as `named_texts_array` makes it.
     ///
     /// # Errors
     /// As for [`BatchColumns::int64_column`].
@@ -228,8 +231,8 @@ impl<'batch> BatchColumns<'batch> {
         Ok(NamedTexts { names, values, first, ends })
     }
 
-    /// Reads a column of texts as a number for each row, and the texts by number. Repeated texts
-    /// have one number if the column is dictionary-encoded.
+    /// Reads a column of texts: returns the number of each row's text, and the texts by number.
+    /// Repeated texts have one number if the column is dictionary-encoded.
     ///
     /// # Errors
     /// As for [`BatchColumns::int64_column`].
@@ -253,8 +256,8 @@ impl<'batch> BatchColumns<'batch> {
         Ok((numbers, values.iter().map(Option::unwrap_or_default).collect()))
     }
 
-    /// Reads a column of texts as [`BatchColumns::numbered_texts`] does, but a column that was not
-    /// read has no values.
+    /// Reads a column of texts as [`BatchColumns::numbered_texts`] does; if the batch does not have
+    /// the column, no row has a text.
     ///
     /// # Errors
     /// If the column has another type.

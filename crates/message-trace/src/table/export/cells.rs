@@ -13,7 +13,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::PathError;
 
-/// A column of one batch by its type.
+/// A column of one batch by its type. `Keyed` is a dictionary column, and `Named` a column of names
+/// with values.
 pub(super) enum CellColumn<'batch> {
     Boolean(&'batch BooleanArray),
     Int8(&'batch Int8Array),
@@ -67,7 +68,7 @@ impl<'batch> CellColumn<'batch> {
         Some(CellColumn::Named { maps, names, values: maps.values().as_string_opt::<i32>()? })
     }
 
-    /// Returns the cell of a row, `None` if it is null.
+    /// Returns the cell of a row; `None` if it is null.
     pub(super) fn cell_at(&self, row: usize) -> Option<TableCell<'_>> {
         Some(match self {
             CellColumn::Boolean(array) => TableCell::Truth(valid_array(array, row)?.value(row)),
@@ -102,7 +103,7 @@ impl<'batch> CellColumn<'batch> {
     }
 }
 
-/// Returns the array, unless it is null or has ended at `row`.
+/// Returns `array` if it has a value at `row`; `None` if the value is null or there is no such row.
 fn valid_array<T: Array>(array: &T, row: usize) -> Option<&T> {
     (row < array.len() && array.is_valid(row)).then_some(array)
 }
@@ -134,7 +135,8 @@ pub(super) enum TableCell<'batch> {
 }
 
 impl TableCell<'_> {
-    /// Returns the word for a number that JSON cannot represent.
+    /// Returns the text of a number that JSON cannot represent, such as `NaN`; `None` for any other
+    /// cell.
     pub(super) fn not_finite(&self) -> Option<String> {
         match self {
             TableCell::Number(value) if !value.is_finite() => Some(value.to_string()),

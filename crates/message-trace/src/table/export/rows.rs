@@ -96,7 +96,7 @@ fn append_json(
     serde_json::to_writer(text, value).map_err(|error| PathError::io(path, error.into()))
 }
 
-/// Returns the operating system's error inside an error of CSV, so that a closed pipe is
+/// Returns the operating system's error that caused an error of CSV, so that a closed pipe is
 /// recognised.
 fn into_io(error: csv::Error) -> io::Error {
     match error.into_kind() {

@@ -21,7 +21,7 @@ pub(in super::super) const TRACE: [&str; 6] =
     ["traceparent", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-sampled", "x-b3-flags"];
 
 /// Length of the longest name in use, in bytes.
-pub(super) const LONGEST: usize = 16;
+pub(super) const MAX_NAME_BYTES: usize = 16;
 
 impl HeaderField {
     /// Finds the field of a name.

@@ -5,18 +5,18 @@ use super::value::{BrokenBlock, HeaderValue};
 
 /// Maximum number of bytes after the first byte of an integer: 28 bits exceed any length or index
 /// that a frame can have.
-const MORE: usize = 4;
+const MAX_FOLLOWING_BYTES: usize = 4;
 
 /// Reads an integer that begins in the last `prefix` bits of its first byte (5.1).
 pub(super) fn read_integer(rest: &mut &[u8], prefix: u32) -> Result<usize, BrokenBlock> {
     let (first, after) = rest.split_first().ok_or(BrokenBlock)?;
     *rest = after;
-    let most = (1 << prefix) - 1;
-    let mut number = usize::from(*first) & most;
-    if number < most {
+    let max = (1 << prefix) - 1;
+    let mut number = usize::from(*first) & max;
+    if number < max {
         return Ok(number);
     }
-    for shift in 0..MORE {
+    for shift in 0..MAX_FOLLOWING_BYTES {
         let (byte, after) = rest.split_first().ok_or(BrokenBlock)?;
         *rest = after;
         number += usize::from(byte & 0x7f) << (7 * shift);

@@ -1,5 +1,5 @@
-//! Comments that MySQL and MariaDB execute (`/*! */`), opened for a lexer that does not support
-//! them.
+//! Comments that MySQL and MariaDB execute (`/*! */`), replaced by their content for a lexer that
+//! does not support them.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,8 @@ pub(super) fn open_comments(text: &str) -> Cow<'_, str> {
     String::from_utf8(opened).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Finds the next executed comment from `from`, and the length of its mark.
+/// Finds the next executed comment from offset `from`. Returns its offset, and the length of its
+/// mark (`!40101`).
 fn find_executed(text: &str, from: usize) -> Option<(usize, usize)> {
     let rest = text.get(from..)?;
     rest.match_indices("/*").find_map(|(at, _)| {

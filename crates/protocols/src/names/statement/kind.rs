@@ -8,7 +8,8 @@ pub(super) struct StatementKind {
     pub(super) name: &'static str,
     /// Whether the statement's tables are part of the name.
     pub(super) has_tables: bool,
-    /// Whether all words of the statement come from a program.
+    /// Whether all words of the statement come from a program, so that it can be recorded with `?`
+    /// for literals.
     pub(super) has_detail: bool,
 }
 
@@ -19,7 +20,7 @@ const OF_ROWS: &[&str] =
 /// Kinds that have tables; their other words may be literals.
 const OF_TABLES: &[&str] = &["COPY", "TRUNCATE", "LOCK", "ANALYZE", "VACUUM", "DESCRIBE", "DESC"];
 
-/// Kinds that are named without anything else.
+/// Kinds that are named by their first word alone: what follows may be a literal.
 const OTHERS: &[&str] = &[
     "BEGIN",
     "START",
@@ -131,7 +132,7 @@ const OF_OBJECTS: &[(&str, &[(&str, &str)])] = &[
 ];
 
 /// Maximum distance of the object from `CREATE`, in words: `CREATE OR REPLACE TEMPORARY TABLE`.
-const OBJECT_WITHIN: usize = 5;
+const MAX_OBJECT_DISTANCE: usize = 5;
 
 /// Whether a statement can begin with a word in capital letters.
 pub(super) fn is_first_word(word: &str) -> bool {
@@ -156,7 +157,7 @@ pub(super) fn kind_of_statement(parts: &[StatementToken]) -> Option<StatementKin
     let StatementToken::Word(first, false) = rest.first()? else { return None };
     let first = first.to_ascii_uppercase();
     if let Some((name, objects)) = OF_OBJECTS.iter().find(|(kind, _)| *kind == first) {
-        let within = rest.iter().skip(1).take(OBJECT_WITHIN);
+        let within = rest.iter().skip(1).take(MAX_OBJECT_DISTANCE);
         let object = within
             .filter_map(|part| objects.iter().find(|(object, _)| part.has_keyword(object)))
             .map(|(object, kind)| (*object, *kind))

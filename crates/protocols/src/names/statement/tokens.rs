@@ -31,16 +31,16 @@ impl StatementToken {
     }
 }
 
-/// Tokenizes a statement, as far as its tokens are certain.
+/// Tokenizes the first `max_bytes` of a statement, as far as its tokens are certain.
 pub(super) fn tokenize_statement(
     text: &[u8],
     whole: bool,
-    most: usize,
-    of: StatementDialect,
+    max_bytes: usize,
+    dialect: StatementDialect,
 ) -> Vec<StatementToken> {
     // After a backslash the end of a literal depends on the server, and nothing follows a 0 byte.
     let end = text.iter().position(|byte| matches!(byte, b'\\' | 0)).unwrap_or(text.len());
-    let certain = text.get(..end.min(most)).unwrap_or_default();
+    let certain = text.get(..end.min(max_bytes)).unwrap_or_default();
     let valid = match std::str::from_utf8(certain) {
         Ok(text) => text,
         Err(error) => {
@@ -49,20 +49,20 @@ pub(super) fn tokenize_statement(
         }
     };
     let whole = whole && valid.len() == text.len();
-    let (dialect, valid): (&dyn Sql, _) = match of {
+    let (lexer_dialect, valid): (&dyn Sql, _) = match dialect {
         StatementDialect::PostgreSql => (&PostgreSqlDialect {}, Cow::Borrowed(valid)),
         StatementDialect::MySql => (&MySqlDialect {}, executed_comments::open_comments(valid)),
     };
     let mut tokens = Vec::new();
     // On an error, the tokens before it are valid: the error is an unterminated literal.
-    let read = Tokenizer::new(dialect, &valid).tokenize_with_location_into_buf(&mut tokens);
+    let read = Tokenizer::new(lexer_dialect, &valid).tokenize_with_location_into_buf(&mut tokens);
     let mut parts = Vec::new();
-    let mut behind_number = false;
+    let mut after_number = false;
     for token in &tokens {
-        let part = keep_token(&token.token, behind_number);
+        let part = convert_token(&token.token, after_number);
         // `0b01` is lexed as a number and a word without a space between them, and is a literal.
-        behind_number = matches!(token.token, Token::Number(..))
-            || behind_number && part == Some(StatementToken::Placeholder);
+        after_number = matches!(token.token, Token::Number(..))
+            || after_number && part == Some(StatementToken::Placeholder);
         parts.extend(part);
     }
     let ends = tokens.last().is_some_and(|token| matches!(token.token, Token::Whitespace(_)));
@@ -73,8 +73,9 @@ pub(super) fn tokenize_statement(
     parts
 }
 
-/// Reduces a lexer token to its kept part.
-fn keep_token(token: &Token, behind_number: bool) -> Option<StatementToken> {
+/// Converts a token of the lexer; `None` for spaces and comments. After a number, a word is part of
+/// a literal.
+fn convert_token(token: &Token, after_number: bool) -> Option<StatementToken> {
     Some(match token {
         Token::Whitespace(
             Whitespace::Space
@@ -85,7 +86,7 @@ fn keep_token(token: &Token, behind_number: bool) -> Option<StatementToken> {
         )
         | Token::EOF => return None,
         Token::Word(word) => match word.quote_style {
-            None if behind_number || !is_plain(&word.value) => StatementToken::Placeholder,
+            None if after_number || !is_plain(&word.value) => StatementToken::Placeholder,
             None => StatementToken::Word(word.value.clone(), false),
             Some('"' | '`') => StatementToken::Word(label::table_name(&word.value), true),
             Some(_) => StatementToken::Placeholder,
@@ -123,6 +124,7 @@ fn keep_token(token: &Token, behind_number: bool) -> Option<StatementToken> {
     })
 }
 
+/// Whether an unquoted word is certainly no literal.
 fn is_plain(word: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     // MySQL reads `0b01` as a literal and `1st` as a name.
@@ -148,8 +150,9 @@ pub(super) fn without_qualifiers(parts: Vec<StatementToken>) -> Vec<StatementTok
     kept
 }
 
-/// Joins the tokens to a statement, with one placeholder for a list of placeholders.
-pub(super) fn join_tokens(parts: &[StatementToken], most: usize) -> String {
+/// Joins the tokens to a statement of at most `max_bytes`, with one placeholder for a list of
+/// placeholders.
+pub(super) fn join_tokens(parts: &[StatementToken], max_bytes: usize) -> String {
     let mut text = String::new();
     let mut before: Option<&StatementToken> = None;
     let mut rest = parts.iter().peekable();
@@ -161,7 +164,7 @@ pub(super) fn join_tokens(parts: &[StatementToken], most: usize) -> String {
         let tight = |of: &StatementToken| of.is_sign(".") || of.is_sign("(") || of.is_sign("::");
         let no_space = before.is_none_or(tight)
             || [",", ")", ".", "::", ";"].iter().any(|sign| part.is_sign(sign));
-        if text.len() + word.len() + 1 > most {
+        if text.len() + word.len() + 1 > max_bytes {
             break;
         }
         if !no_space {

@@ -1,8 +1,8 @@
 //! The nodes and endpoints of a step.
 //!
-//! A step of a tracer is at a service, and its operation was called. A step of sockcap's own export
-//! records the program and process of its node and the endpoint of the call, so that the paths
-//! equal those that were exported.
+//! For a step of a tracer, the node is its service, and the endpoint stands for its operation. A
+//! step of sockcap's own export records the program and process of its node and the endpoint of the
+//! call, so that the paths equal those that were exported.
 
 use message_trace::{Endpoint, Node};
 use rustc_hash::FxHashMap;
@@ -16,7 +16,7 @@ use out_of_core::{NameId, NameInterner};
 /// Name of a node without any name.
 const UNKNOWN_NODE: &str = "unknown";
 
-/// The node that was called, and the ends of the call there.
+/// The node that was called, and both endpoints of the call, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CalleeEnd {
     pub(super) node: u32,
@@ -53,12 +53,12 @@ impl NodeNames {
         if parameters.is_exported() {
             return self.exported_callee(step, parameters, is_seen, ends);
         }
-        let node = self.service_callee(step.node, step.host, parameters.pid(), is_seen, ends);
-        let endpoint = self.operation_node(step.operation, ends);
+        let node = self.service_node(step.node, step.host, parameters.pid(), is_seen, ends);
+        let endpoint = self.operation_endpoint(step.operation, ends);
         CalleeEnd { node, endpoint, caller_endpoint: NAMELESS, is_connecting: false }
     }
 
-    /// Returns the caller of a request with the first step `root`.
+    /// Returns the number of the node that called the first step `root` of a request.
     pub(super) fn find_caller(
         &mut self,
         request: &Request,
@@ -74,7 +74,7 @@ impl NodeNames {
         }
         match request.caller {
             NameInterner::UNKNOWN => ends.nodes.intern(Node::default()),
-            caller => self.service_callee(caller, request.caller_host, None, is_seen, ends),
+            caller => self.service_node(caller, request.caller_host, None, is_seen, ends),
         }
     }
 
@@ -117,7 +117,8 @@ impl NodeNames {
         CalleeEnd { node, endpoint, caller_endpoint, is_connecting }
     }
 
-    fn service_callee(
+    /// Returns the number of the node of a service.
+    fn service_node(
         &mut self,
         name: NameId,
         host: NameId,
@@ -136,7 +137,8 @@ impl NodeNames {
         })
     }
 
-    fn operation_node(&mut self, operation: NameId, ends: &mut EndInterner) -> u32 {
+    /// Returns the number of the endpoint that stands for an operation.
+    fn operation_endpoint(&mut self, operation: NameId, ends: &mut EndInterner) -> u32 {
         let NodeNames { names, operations, .. } = self;
         match operation {
             NameInterner::UNKNOWN => UNKNOWN_OPERATION,

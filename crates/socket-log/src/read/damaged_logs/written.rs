@@ -317,13 +317,16 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                 20 => {
                     let (bytes, took) = (flow.rotate_left(7), flow.rotate_left(3));
                     (
-                        encode::queued(ticks, flow, bytes, took),
+                        encode::queued_record(ticks, flow, bytes, took),
                         LogRecord::Queued { flow, bytes, took },
                     )
                 }
                 21 => {
                     let cookie = u64::from(flow) << (flow % 33);
-                    (encode::other_end(ticks, flow, cookie), LogRecord::OtherEnd { flow, cookie })
+                    (
+                        encode::other_end_record(ticks, flow, cookie),
+                        LogRecord::OtherEnd { flow, cookie },
+                    )
                 }
                 11 => (
                     encode::position_record(ticks, flow, Direction::Receive, 5 << 33),

@@ -5,7 +5,7 @@ use socket_log::switches::{SwitchEvent, ThreadSwitch};
 
 /// Largest record that is parsed, in bytes. The largest record of the parsed kinds has a name, and
 /// 48 bytes.
-const LONGEST: usize = 64;
+const MAX_RECORD_BYTES: usize = 64;
 
 /// Bytes of the sample's fields after a record.
 const SAMPLE_BYTES: usize = 24;
@@ -30,14 +30,14 @@ mod misc {
 pub(super) struct KernelRecord {
     kind: u32,
     misc: u16,
-    body: [u8; LONGEST],
+    body: [u8; MAX_RECORD_BYTES],
     length: usize,
 }
 
 impl KernelRecord {
     /// The record of the kind `kind` with the body in `parts`.
     pub(super) fn new(kind: u32, misc: u16, parts: &[&[u8]]) -> KernelRecord {
-        let mut body = [0; LONGEST];
+        let mut body = [0; MAX_RECORD_BYTES];
         let bytes = parts.iter().flat_map(|part| part.iter());
         body.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
         let length = parts.iter().map(|part| part.len()).sum();
@@ -60,6 +60,7 @@ impl KernelRecord {
         let _ = self.read_switches(processor, each);
     }
 
+    /// Does what [`Self::for_each_switch`] does; `None` if the record is malformed.
     fn read_switches(&self, processor: u16, each: &mut impl FnMut(ThreadSwitch)) -> Option<()> {
         let sample = self.length.checked_sub(SAMPLE_BYTES)?;
         let (by_process, by_thread) = (self.read_u32(sample)?, self.read_u32(sample + 4)?);

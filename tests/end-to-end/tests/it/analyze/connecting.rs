@@ -87,7 +87,7 @@ fn a_call_without_a_wait_has_no_connecting_time() {
          end.connect_ex(server.getsockname())",
     );
     let log = recording.only_log();
-    let told = log.whole_records().filter_map(|record| match record {
+    let told = log.complete_records().filter_map(|record| match record {
         LogRecord::Endpoints { took: Some(_), under_way, .. } => Some(*under_way),
         _ => None,
     });

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use end_to_end::capture::TestRecording;
 use end_to_end::command::assert_succeeds;
-use end_to_end::spent_time::{KINDS, arguments_for, record_requests};
+use end_to_end::spent_time::{REQUEST_KINDS, arguments_for, record_requests};
 use message_trace::DataDir;
 use request_flow::tables::{ColumnSelection, RequestTables};
 use request_flow::{NameInterner, Step, StepResource};
@@ -35,7 +35,7 @@ fn each_kind_of_time_has_its_name() {
     let recording = TestRecording::new();
     let spent = record_requests(&recording, ROUNDS);
     let steps = named_steps(&recording.data_dir());
-    for kind in KINDS {
+    for kind in REQUEST_KINDS {
         let operation = spent.operation_name(kind);
         let of_kind: Vec<&Step> =
             steps.iter().filter(|(name, _)| *name == operation).map(|(_, step)| step).collect();

@@ -85,7 +85,7 @@ pub(super) fn send_signal(process: u32, signal: Signal) {
 
 /// Bytes of all transfers and datagrams of a log in one direction.
 fn bytes_in_direction(log: &ReadLog, wanted: Direction) -> u64 {
-    let moved = log.whole_records().filter_map(|record| match record {
+    let moved = log.complete_records().filter_map(|record| match record {
         LogRecord::Transfer { direction, bytes, .. }
         | LogRecord::Datagram { direction, bytes, .. }
             if *direction == wanted =>
@@ -99,7 +99,7 @@ fn bytes_in_direction(log: &ReadLog, wanted: Direction) -> u64 {
 
 /// Addresses of the other ends in a log.
 fn peer_addresses(log: &ReadLog) -> Vec<String> {
-    let named = log.whole_records().filter_map(|record| match record {
+    let named = log.complete_records().filter_map(|record| match record {
         LogRecord::Endpoints { peer: Some(peer), .. } => Some(peer.to_string()),
         _ => None,
     });

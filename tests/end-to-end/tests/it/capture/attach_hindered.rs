@@ -54,7 +54,7 @@ impl HinderedServer {
         }
     }
 
-    /// Asserts that it is as before, and can be recorded again.
+    /// Asserts that the server is as before, and can be recorded again.
     #[track_caller]
     fn is_left(&self) {
         self.is_recorded_no_more();
@@ -138,7 +138,7 @@ fn a_process_that_is_debugged_at_the_end_is_no_longer_recorded() {
         assert!(said.contains(words), "{words}: {said}");
     }
     hindered.is_recorded_no_more();
-    // It detaches, and removes its breakpoints.
+    // The debugger detaches, and removes its breakpoints.
     send_signal(gdb.id(), Signal::INT);
     gdb.wait().unwrap();
     wait_until("nobody traces it", || tracer_of(process) == 0);
@@ -236,7 +236,7 @@ fn a_process_that_becomes_another_program_needs_no_end() {
     assert!(changed_code(process).is_empty());
 }
 
-/// Its parent, this test, does not wait for it until later.
+/// The parent of the process, this test, does not wait for it until later.
 #[test]
 fn a_process_that_is_killed_needs_no_end() {
     let mut hindered = HinderedServer::begin_server(&[], &["3"]);
@@ -310,7 +310,7 @@ fn the_second_of_two_recorders_names_the_first() {
     hindered.is_left();
 }
 
-/// The library is at the same addresses in both.
+/// The library is at the same addresses in both processes.
 #[test]
 fn the_end_of_a_recording_does_not_end_that_of_another_process_of_the_same_program() {
     let files = TestRecording::new();
@@ -336,7 +336,7 @@ fn a_forged_note_of_a_process_affects_no_other() {
     let files = TestRecording::new();
     let binary = CrowdedServer::compile_crowded(&files, "gcc", &["-static"]);
     let mut liar = CrowdedServer::begin_server(&binary, &["3"]);
-    // It has the same bytes at the same address, as a file that it was given may have.
+    // The attacker has the same bytes at the same address, as a file that it was given may have.
     let mut victim = CrowdedServer::begin_server(&binary, &["3"]);
     let has_mark = |process: u32| {
         let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
@@ -344,7 +344,7 @@ fn a_forged_note_of_a_process_affects_no_other() {
     };
     victim.await_action("mark");
     liar.await_action("mark");
-    // It claims to be recorded by another live program: the victim.
+    // The attacker claims to be recorded by another live program: the victim.
     let stat = fs::read_to_string(format!("/proc/{}/stat", victim.process_id())).unwrap();
     let since = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().to_owned();
     liar.await_action(&format!("note {} {since}", victim.process_id()));
@@ -352,7 +352,7 @@ fn a_forged_note_of_a_process_affects_no_other() {
     let recording = shared_recording();
     let recorder = AttachedRecorder::begin_recording(&recording, liar.process_id());
     liar.asked.ask_again_and_again();
-    // Its claims are believed only about itself.
+    // What the attacker claims is believed only about itself.
     assert!(!has_mark(liar.process_id()));
     assert!(has_mark(victim.process_id()));
     victim.asked.ask_again_and_again();

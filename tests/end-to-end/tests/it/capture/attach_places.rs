@@ -203,7 +203,7 @@ impl CrowdedServer {
         self.server.0.id()
     }
 
-    /// Makes it perform an action.
+    /// Makes the server perform an action.
     #[track_caller]
     pub(super) fn await_action(&mut self, what: &str) {
         writeln!(self.server.0.stdin.as_mut().unwrap(), "{what}").unwrap();
@@ -228,7 +228,7 @@ fn a_library_is_removed_whatever_is_mapped_next_to_it() {
         let binary = CrowdedServer::compile_crowded(&files, compiler, flags);
         let mut neighbours = CrowdedServer::begin_server(&binary, &["3"]);
         let (process, asked) = (neighbours.process_id(), neighbours.asked);
-        // Also before the recording, so that the library is put between them.
+        // Mapped before the recording, too, so that the library is put between the mappings.
         neighbours.await_action("readers");
         neighbours.await_action("named");
         let name = format!("neighbours.c, {compiler} {}", flags.concat());
@@ -449,7 +449,7 @@ fn servers_in_many_languages_are_left_without_the_library() {
     });
 }
 
-/// It refuses to run with root's rights.
+/// This server refuses to run with root's rights.
 fn postgres() {
     // Its first message, and its end.
     let startup = b"\0\0\0\x13\0\x03\0\0user\0test\0\0";

@@ -32,19 +32,19 @@ fn a_write_that_fails_is_a_failure() {
     let log = run_witnessed("failure").recording.only_log();
     let failed =
         LogRecord::Failure { flow: 1, direction: Direction::Send, errno: libc::EPIPE as u16 };
-    assert!(log.whole_records().any(|record| *record == failed));
+    assert!(log.complete_records().any(|record| *record == failed));
 }
 
 #[test]
 fn writes_left_to_libc_are_in_the_log() {
     let witnessed = run_witnessed("rest");
     let child = witnessed.recording.read_logs().into_iter().nth(1).expect("the child's log");
-    let sent = child.whole_records().filter(|record| {
+    let sent = child.complete_records().filter(|record| {
         matches!(record, LogRecord::Transfer { direction: Direction::Send, bytes: 20, .. })
     });
     assert_eq!(sent.count(), 1, "its only use of a socket");
     let end = LogRecord::Process { event: ProcessEvent::Exit, value: 3 };
-    assert_eq!(child.whole_records().last(), Some(&end));
+    assert_eq!(child.complete_records().last(), Some(&end));
     let progress = child.log.header().state;
     assert_eq!(progress, state::EXITED);
 }

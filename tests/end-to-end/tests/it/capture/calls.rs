@@ -29,7 +29,7 @@ except BrokenPipeError: pass
     assert_eq!(traffic_of_flow(&log, 1, Send), traffic_of(1, 4));
     assert_eq!(traffic_of_flow(&log, 2, Receive), traffic_of(1, 4));
     let rest: Vec<_> = log
-        .whole_records()
+        .complete_records()
         .filter(|record| matches!(record, LogRecord::EndOfFile { .. } | LogRecord::Failure { .. }))
         .collect();
     assert_eq!(
@@ -66,7 +66,7 @@ libc.syscall(3, os.dup(a.fileno()))
     assert_eq!(traffic_of_flow(&log, 1, Send), traffic_of(7, 300 + 5 + 4 + 4 + 40 + 50 + 9));
     assert_eq!(traffic_of_flow(&log, 2, Receive).bytes, 300 + 5 + 4 + 4 + 40 + 50 + 9);
     assert!(
-        log.whole_records().any(|record| matches!(record, LogRecord::Close { flow: 1, .. })),
+        log.complete_records().any(|record| matches!(record, LogRecord::Close { flow: 1, .. })),
         "syscall(SYS_close)"
     );
 }
@@ -78,7 +78,7 @@ fn batches_have_a_record_for_each_message() {
     run_successfully(&mut recording.recorded_command(batches));
     let log = recording.only_log();
     let sizes = |wanted| {
-        log.whole_records()
+        log.complete_records()
             .filter_map(|record| match record {
                 LogRecord::Datagram { direction, bytes, checksum, .. } if *direction == wanted => {
                     Some((*bytes, *checksum))
@@ -109,7 +109,9 @@ for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
     );
     let log = recording.only_log();
     assert_eq!(
-        log.whole_records().filter(|record| matches!(record, LogRecord::Datagram { .. })).count(),
+        log.complete_records()
+            .filter(|record| matches!(record, LogRecord::Datagram { .. }))
+            .count(),
         800
     );
     let bytes = std::fs::read(log.log.path()).unwrap();

@@ -90,7 +90,7 @@ fn the_exports_are_the_table() {
 }
 
 fn sent_sizes(log: &ReadLog, wanted: Direction) -> Vec<u64> {
-    let bytes = log.whole_records().filter_map(|record| match record {
+    let bytes = log.complete_records().filter_map(|record| match record {
         LogRecord::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
         _ => None,
     });
@@ -99,7 +99,7 @@ fn sent_sizes(log: &ReadLog, wanted: Direction) -> Vec<u64> {
 
 /// The hidden calls: the function, whether on a known flow, and the result.
 fn hidden_calls(log: &ReadLog) -> Vec<(Api, u32, i32)> {
-    let calls = log.whole_records().filter_map(|record| match record {
+    let calls = log.complete_records().filter_map(|record| match record {
         LogRecord::Call(call) => Some((call.api, call.flow, call.result)),
         _ => None,
     });
@@ -152,10 +152,10 @@ fn files_of_libc_keep_the_table_right() {
     ];
     assert_eq!(hidden_calls(log), expected);
     let closed: Vec<_> =
-        log.whole_records().filter(|record| matches!(record, LogRecord::Close { .. })).collect();
+        log.complete_records().filter(|record| matches!(record, LogRecord::Close { .. })).collect();
     assert_eq!(closed, [&LogRecord::Close { flow: 1, fd: 3 }], "by fclose");
     assert!(
-        log.whole_records()
+        log.complete_records()
             .any(|record| *record == LogRecord::Duplicate { flow: 2, old: 4, new: 3 })
     );
 }
@@ -188,7 +188,7 @@ fn rare_ways_of_making_processes_are_followed() {
     // daemon's.
     assert_eq!(children, [[2], [4], [6]]);
     let forks: Vec<i32> = parent
-        .whole_records()
+        .complete_records()
         .filter_map(|record| match record {
             LogRecord::Process { event: ProcessEvent::Fork, value } => Some(*value),
             _ => None,

@@ -77,7 +77,7 @@ fn check_in(recording: &TestRecording, way: &str, connections: u64, messages: u6
             "{way}"
         );
     }
-    let accepted = of(server).whole_records().filter(
+    let accepted = of(server).complete_records().filter(
         |record| matches!(record, LogRecord::Flow(flow) if flow.origin == socket_log::encode::FlowOrigin::Accept),
     );
     assert_eq!(accepted.count() as u64, connections, "{way}");
@@ -154,7 +154,7 @@ fn without_log(recording: &TestRecording) -> String {
     said.lines().find_map(|line| line.strip_prefix(lead)).unwrap_or("none").to_owned()
 }
 
-/// Without sockets it is not treated as a server, which would have 16 logs for its workers.
+/// A process without sockets is not treated as a server, which would have 16 logs for its workers.
 #[test]
 fn a_process_without_sockets_under_landlock_has_logs_for_itself_and_a_child() {
     let recording = TestRecording::new();
@@ -335,7 +335,7 @@ fn no_preallocated_logs_of_confined_processes_remain() {
     }
 }
 
-/// The executed program has the filter, and the library with it.
+/// The executed program, and the library in it, have the filter.
 #[test]
 fn a_program_with_an_allow_list_of_calls_runs() {
     let recording = TestRecording::new();

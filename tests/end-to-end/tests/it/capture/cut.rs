@@ -23,14 +23,14 @@ const MEANWHILE: &str = "import glob, os, socket, subprocess, sys\n\
                              a.send(b'x'); b.recv(1)\n\
                          os.write(1, b'unharmed\\n')";
 
-/// Runs that with `action`.
+/// Runs the program that sends and receives, with `action` in between.
 fn record_meanwhile(recording: &TestRecording, action: &str) -> Output {
     let mut command = recording.recorded_command(python_path());
     command.args(["-c", MEANWHILE, action]).arg(recording.data_dir().join("hosts/host"));
     command.output().unwrap()
 }
 
-/// Runs it, and checks that it ends normally.
+/// Runs that program with `action`, and checks that it ends normally.
 #[track_caller]
 fn is_unharmed(recording: &TestRecording, action: &str) {
     let output = record_meanwhile(recording, action);
@@ -261,8 +261,8 @@ impl MountedDisk {
         MountedDisk::stand_in(recording)
     }
 
-    /// Makes one in memory. [The script that fills it](Disk::fill) removes pages of the log, so
-    /// that the kernel can no longer provide them, as on a full disk.
+    /// Makes a file system in memory. [The script that fills it](Disk::fill) removes pages of the
+    /// log, so that the kernel can no longer provide them, as on a full disk.
     fn stand_in(recording: &TestRecording) -> MountedDisk {
         fs::create_dir_all(recording.data_dir()).unwrap();
         let mut command = Command::new(program_path("mount"));
@@ -272,7 +272,7 @@ impl MountedDisk {
         MountedDisk { mounted: recording.data_dir(), is_stand_in: true }
     }
 
-    /// Python that fills it to the last block, after `first`.
+    /// Python code that fills the file system to the last block, after the code `first`.
     fn fill_script(&self, first: &str) -> String {
         let first = if self.is_stand_in { PUNCH } else { first };
         format!("{first}\n{FILL}")

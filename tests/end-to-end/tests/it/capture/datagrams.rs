@@ -17,7 +17,7 @@ fn each_datagram_has_its_own_peer_also_under_signals() {
     let (ports, sent) = numbers.split_at(4);
     let log = recording.only_log();
     let mut count = 0;
-    for record in log.whole_records() {
+    for record in log.complete_records() {
         let LogRecord::Datagram { direction: Send, bytes, peer, .. } = record else { continue };
         let Some(SocketName::Inet(peer)) = peer else { panic!("number {count} has no peer") };
         assert_eq!(
@@ -41,8 +41,10 @@ for n in range(5000):
     one.sendto(b'question', other.getsockname()); other.sendto(b'answer', other.recvfrom(99)[1]); one.recvfrom(99)",
     );
     let log = recording.only_log();
-    let datagrams =
-        log.whole_records().filter(|record| matches!(record, LogRecord::Datagram { .. })).count();
+    let datagrams = log
+        .complete_records()
+        .filter(|record| matches!(record, LogRecord::Datagram { .. }))
+        .count();
     assert_eq!(datagrams, 20_000);
     let bytes = log.log.chunks().count() * CHUNK_BYTES + HEADER_BYTES;
     // Four of a chunk's 254 name their peers: two sockets, two directions.
@@ -57,7 +59,7 @@ fn truncated_names_in_a_batch_are_not_invented() {
     assert_eq!(run_successfully(&mut recording.recorded_command(&program)), plain);
     let log = recording.only_log();
     let mut peers = Vec::new();
-    for record in log.whole_records() {
+    for record in log.complete_records() {
         if let LogRecord::Datagram { direction: Receive, bytes, peer, .. } = record {
             peers.push((*bytes, peer.is_some()));
         }

@@ -10,7 +10,7 @@ use socket_log::encode::{FlowOrigin, FlowRecord, FlowRole};
 
 /// The flows of a log by number.
 fn flows_by_number(log: &ReadLog) -> BTreeMap<u32, FlowRecord> {
-    let flows = log.whole_records().filter_map(|record| match record {
+    let flows = log.complete_records().filter_map(|record| match record {
         LogRecord::Flow(flow) => Some((flow.flow, *flow)),
         _ => None,
     });
@@ -32,7 +32,7 @@ fn descriptors_closed_unnoticed_are_not_confused() {
     let traffic = log.traffic_by_flow();
     let of = |flow: u32, direction| traffic.get(&(flow, direction)).copied().unwrap_or_default();
     let mut pairs = 0;
-    for record in log.whole_records() {
+    for record in log.complete_records() {
         if let LogRecord::Pair { first, second } = record {
             assert_eq!(
                 of(*first, Send),
@@ -85,7 +85,7 @@ assert child.wait() == 0
     let accepted = flows.values().find(|flow| flow.origin == FlowOrigin::Accept).unwrap();
     let listener = flows[&accepted.listener];
     assert_eq!((listener.origin, listener.fd), (FlowOrigin::Found, 3));
-    assert!(child.whole_records().any(|record| {
+    assert!(child.complete_records().any(|record| {
         matches!(record, LogRecord::Endpoints { flow, role: FlowRole::Listen, .. } if *flow == listener.flow)
     }));
     let in_parent: Vec<u64> =
@@ -126,11 +126,13 @@ except ConnectionResetError: pass
     let flows = flows_by_number(&log);
     let server = flows.values().find(|flow| flow.origin == FlowOrigin::Accept).unwrap().flow;
     assert_eq!(traffic[&(server, Receive)], traffic_of(2, 10));
-    let failures: Vec<_> =
-        log.whole_records().filter(|record| matches!(record, LogRecord::Failure { .. })).collect();
+    let failures: Vec<_> = log
+        .complete_records()
+        .filter(|record| matches!(record, LogRecord::Failure { .. }))
+        .collect();
     assert_eq!(failures, [&LogRecord::Failure { flow: server, direction: Receive, errno: 104 }]);
     assert!(
-        !log.whole_records().any(|record| matches!(record, LogRecord::EndOfFile { .. })),
+        !log.complete_records().any(|record| matches!(record, LogRecord::EndOfFile { .. })),
         "a reset is no end"
     );
 }

@@ -37,7 +37,7 @@ fn a_child_has_a_log_after_the_directory_vanished() {
     let log = recording.only_log();
     assert_eq!(log.log.header().pid, child, "the directory is made again for it");
     assert_eq!(moved_bytes(&log), 40_000);
-    log.whole_records().count();
+    log.complete_records().count();
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
     let recording = TestRecording::new();
     fs::set_permissions(recording.file_path(""), fs::Permissions::from_mode(0o755)).unwrap();
     let echo = recording.compile_program("echo_arguments");
-    // The first one, with rights, makes the directories.
+    // The first process, with rights, makes the directories.
     run_successfully(recording.recorded_command(&echo).arg("first"));
     let hosts = recording.data_dir().join("hosts");
     assert_eq!((mode_of(&hosts), mode_of(hosts.join("host"))), (0o755, 0o1733));
@@ -91,8 +91,8 @@ fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
     let logs = recording.read_logs();
     let last = logs.last().unwrap().log.header();
     assert_eq!((last.uid, last.arguments[1].as_str()), (65534, "second"));
-    // It can neither list nor remove the files of others there, and it cannot make another
-    // directory.
+    // The second process can neither list nor remove the files of others there, and it cannot make
+    // another directory.
     let spoil = format!(
         "ls {hosts}/host; rm -f {hosts}/host/*.sclog {}; mkdir {hosts}/fake; mv {hosts}/host \
          {hosts}/new; true",

@@ -130,7 +130,7 @@ fn requests_to_nginx_of_curl_and_wget() {
     assert_eq!(operation_words(nginx, Send), four(answered));
     assert!(logs.iter().all(is_at_calls));
     let classes = |log: &ReadLog| {
-        let heads = log.whole_records().filter_map(|record| match record {
+        let heads = log.complete_records().filter_map(|record| match record {
             LogRecord::Head(head) => Some((head.plain, head.class)),
             _ => None,
         });
@@ -202,7 +202,7 @@ fn python_at_both_ends() {
         command.env("LD_PRELOAD", library).env("SOCKCAP_PROTOCOLS", "1").arg(script);
         assert_eq!(run_successfully(&mut command), "right\n");
         let log = recording.only_log();
-        // The process is both ends.
+        // Both ends of the connection are in this process.
         for direction in [Send, Receive] {
             let mut names = operation_words(&log, direction);
             names.sort();

@@ -30,7 +30,7 @@ pub(super) fn write_file(recording: &TestRecording, name: &str, text: &str) -> S
 /// The snippets of one direction, with continuations joined, and the class of each.
 pub(super) fn snippets_in_direction(log: &ReadLog, wanted: Direction) -> Vec<(u8, String)> {
     let mut heads: Vec<(u8, Vec<u8>)> = Vec::new();
-    let records = log.whole_records().filter_map(|record| match record {
+    let records = log.complete_records().filter_map(|record| match record {
         LogRecord::Head(head) if head.direction == wanted => Some(head),
         _ => None,
     });
@@ -121,7 +121,9 @@ fn requests_and_answers_of_http1() {
     let mut command = plain.recorded_command(python_path());
     run_successfully(command.env("SOCKCAP_PROTOCOLS", "0").args(["-c", HTTP1]));
     assert!(!plain.only_log().log.header().heads);
-    assert!(plain.only_log().whole_records().all(|record| !matches!(record, LogRecord::Head(_))));
+    assert!(
+        plain.only_log().complete_records().all(|record| !matches!(record, LogRecord::Head(_)))
+    );
 }
 
 const HTTP2: &str = r#"
@@ -152,7 +154,7 @@ fn frames_of_http2() {
     let log = recording.only_log();
     assert!(!holds_secrets(&recording));
     let of = |direction: Direction, kind: u8| {
-        let heads = log.whole_records().filter(move |record| {
+        let heads = log.complete_records().filter(move |record| {
             matches!(record, LogRecord::Head(head) if head.direction == direction
                 && head.class == snippet::HTTP2 && !head.continues && head.bytes[3] == kind)
         });
@@ -165,7 +167,7 @@ fn frames_of_http2() {
     let all: String = snippets_in_direction(&log, Send).into_iter().map(|(_, text)| text).collect();
     assert!(all.contains("********"), "values of others are blank: {all:?}");
     // The cookie of each request differs, so its value is in each snippet.
-    let blank = log.whole_records().filter(|record| {
+    let blank = log.complete_records().filter(|record| {
         matches!(record, LogRecord::Head(head)
             if head.bytes.iter().filter(|byte| **byte == b'*').count() > 8)
     });
@@ -196,7 +198,7 @@ fn first_bytes_of_turns_and_datagrams() {
         [other(command), other(&long), other("********")]
     );
     assert_eq!(snippets_in_direction(&log, Receive), [other(command), other(&long), other("****")]);
-    let datagram = log.whole_records().filter_map(|record| match record {
+    let datagram = log.complete_records().filter_map(|record| match record {
         LogRecord::Head(head) if head.datagram => Some((head.direction, head.cut)),
         _ => None,
     });

@@ -80,7 +80,7 @@ fn wrong_pointers_are_errors_and_not_crashes() {
     assert!(printed.matches("Bad address").count() > 40, "{printed}");
     let log = recording.only_log();
     let errors = log
-        .whole_records()
+        .complete_records()
         .filter(|record| matches!(record, LogRecord::Failure { errno: 14, .. }))
         .count();
     assert!(errors > 40, "and are logged: {errors}");
@@ -136,8 +136,8 @@ fn a_log_begins_when_there_are_descriptors_again() {
     let (without, with) = (count_transfers(log, 1), count_transfers(log, 2));
     assert_eq!(without, 0, "there was no log");
     assert!(with > 20_000 - 2000, "{with}: a pause is not for ever");
-    // Each is in the log or counted, including records between the return of descriptors and the
-    // next attempt.
+    // Each record is in the log or counted, including records between the return of descriptors and
+    // the next attempt.
     let total = with + lost[lost::SHORTAGE];
     assert!((40_000..40_200).contains(&total), "{with} + {lost:?}");
 }
@@ -193,7 +193,7 @@ fn a_user_who_cannot_reopen_the_log_continues_logging() {
     recording.run_python(GIVE_UP);
     assert_eq!(count_transfers(&recording.only_log(), 1), 100_000);
     assert_eq!(
-        recording.only_log().whole_records().count(),
+        recording.only_log().complete_records().count(),
         recording.only_log().entries.len(),
         "none lost"
     );

@@ -25,7 +25,7 @@ fn received_lines(command: &mut Command, seed: &str) -> Vec<String> {
     lines
 }
 
-/// Records them with this library and these settings, and checks that the programs were not
+/// Records the two ends with this library and these settings, and checks that the programs were not
 /// affected. Returns the recording.
 fn record_seed(library: &std::path::Path, seed: &str, settings: &[(&str, &str)]) -> TestRecording {
     let recording = TestRecording::new();
@@ -76,7 +76,7 @@ fn operations_size(log: &std::path::Path) -> u64 {
 fn hostile_bytes_change_nothing() {
     for seed in ["1", "2"] {
         let recording = record_seed(preloaded_library(), seed, &[]);
-        recording.read_logs().iter().for_each(|log| assert!(log.whole_records().count() > 1000));
+        recording.read_logs().iter().for_each(|log| assert!(log.complete_records().count() > 1000));
         let kept = count_kept(&recording);
         for class in [snippet::HTTP1, snippet::HTTP2, snippet::OTHER] {
             assert!(kept[usize::from(class)] > 5000, "{kept:?}");
@@ -88,7 +88,7 @@ fn hostile_bytes_change_nothing() {
 #[test]
 fn hostile_bytes_change_nothing_with_resources() {
     let recording = record_seed(resources_library(), "3", &[]);
-    assert!(recording.read_logs().iter().all(|log| log.whole_records().count() > 1000));
+    assert!(recording.read_logs().iter().all(|log| log.complete_records().count() > 1000));
     name_operations(&recording);
 }
 

@@ -39,7 +39,7 @@ fn free_port() -> u16 {
 
 /// Bytes of all transfers of a log in one direction.
 pub(super) fn bytes_in_direction(log: &ReadLog, wanted: Direction) -> u64 {
-    let moved = log.whole_records().filter_map(|record| match record {
+    let moved = log.complete_records().filter_map(|record| match record {
         LogRecord::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
         _ => None,
     });
@@ -127,7 +127,8 @@ pub(super) fn compile_go(recording: &TestRecording, version: &str) -> PathBuf {
     compile_with(recording, version, false, &[])
 }
 
-/// The same with cgo, which makes it a program with an interpreter, and with options.
+/// Compiles the Go program with cgo, which makes it a program with an interpreter, and with
+/// options.
 fn compile_with(recording: &TestRecording, version: &str, cgo: bool, options: &[&str]) -> PathBuf {
     let binary = recording.file_path("goroutines");
     run_successfully(
@@ -171,7 +172,8 @@ fn check_goroutines(version: &str, arguments: &[&str]) {
     compare_numbers(logs_of_program(&recording.read_logs(), "goroutines")[0], &printed);
 }
 
-/// It loads the library, but its system calls bypass it. The shell announces it.
+/// The program loads the library, but its system calls bypass the library. The shell announces the
+/// program.
 #[test]
 #[ignore = "compiles Go's runtime with cgo: `scripts/test --all` runs it"]
 fn goroutines_of_a_program_with_an_interpreter_started_by_a_shell() {
@@ -293,7 +295,7 @@ fn goroutines_have_each_byte_in_the_log_while_they_are_profiled() {
     check_goroutines("1.27.3", &["20", "3", "profiled"]);
 }
 
-/// Each connection has one at either end.
+/// Each connection has a goroutine at either end.
 #[test]
 #[ignore = "takes 10,000 open files and all processors: `scripts/test --all` runs it"]
 fn ten_thousand_goroutines_have_each_byte_in_the_log() {

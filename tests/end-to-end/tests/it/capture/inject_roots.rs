@@ -238,7 +238,7 @@ fn a_static_pair_in_a_sandbox_of_a_user_without_rights_is_recorded_at_both_ends(
     assert_whole(&recording.read_logs());
 }
 
-/// This also holds if the recorder may make no mount.
+/// Descriptors that are passed do not lead out either if the recorder may make no mount.
 #[test]
 fn descriptors_passed_by_a_recorder_without_rights_do_not_lead_out() {
     let recording = TestRecording::new();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use end_to_end::capture::{TestRecording, program_path, run_successfully};
 use end_to_end::oracle::free_port;
 use end_to_end::repository;
-use end_to_end::strace::ConnectionWay;
+use end_to_end::strace::ConnectionDirection;
 use end_to_end::strace_comparison::{CountingClient, StracedProgram};
 use rustix::process::Signal;
 use socket_log::encode::Direction;
@@ -25,7 +25,7 @@ type ClientCounts = BTreeMap<SocketAddr, [u64; 2]>;
 /// Compares the clients' counts with the server's messages.
 #[track_caller]
 fn assert_counted(
-    moved: &BTreeMap<ConnectionWay, Vec<u64>>,
+    moved: &BTreeMap<ConnectionDirection, Vec<u64>>,
     server: SocketAddr,
     counts: &ClientCounts,
 ) {

@@ -86,7 +86,7 @@ fn each_transfer_has_a_record_and_each_datagram_its_full_size() {
     assert_eq!(both_directions(&log), [expected.clone(), expected]);
     let truncated =
         |record: &&LogRecord| matches!(record, LogRecord::Datagram { truncated: true, .. });
-    assert_eq!(log.whole_records().filter(truncated).count(), 1);
+    assert_eq!(log.complete_records().filter(truncated).count(), 1);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn each_call_on_a_stream_has_the_right_record() {
     let expected = vec![5, 7, 6, 8, 9];
     assert_eq!(both_directions(&log), [expected.clone(), expected]);
     let count = |wanted: fn(&LogRecord) -> bool| {
-        log.whole_records().filter(|record| wanted(record)).count()
+        log.complete_records().filter(|record| wanted(record)).count()
     };
     assert_eq!(count(|record| matches!(record, LogRecord::EndOfFile { .. })), 1);
     assert_eq!(count(|record| matches!(record, LogRecord::Failure { .. })), 0);
@@ -175,7 +175,7 @@ fn an_unrecorded_program_is_noted_once() {
     let logs = run_scenario("notes");
     assert_eq!(logs.iter().map(both_directions).count(), 2);
     let noted = logs.iter().map(|log| {
-        log.whole_records().filter(|record| matches!(record, LogRecord::Unseen { .. })).count()
+        log.complete_records().filter(|record| matches!(record, LogRecord::Unseen { .. })).count()
     });
     assert_eq!(noted.collect::<Vec<_>>(), [1, 0]);
 }

@@ -39,7 +39,7 @@ fn assert_whole(log: &ReadLog) {
             LogRecord::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
             _ => None,
         };
-        log.whole_records().filter_map(of).collect::<Vec<u64>>()
+        log.complete_records().filter_map(of).collect::<Vec<u64>>()
     };
     assert_eq!(sizes(Direction::Send), vec![5; 1000]);
     // A receive may be split.
@@ -82,7 +82,7 @@ fn a_recorded_program_announces_a_static_one() {
     });
     let server = AnnouncementServer::listen(&socket, shared_patcher(), reporter).unwrap();
     let mut shell = recording.recorded_command(program_path("sh"));
-    // One in a child, and one in place of the shell.
+    // One program in a child of the shell, and one in place of the shell.
     shell.env("SOCKCAP_INJECTOR", &socket).arg("-c").arg("\"$0\"; exec \"$0\"").arg(&binary);
     assert_eq!(shell.output().unwrap().status.code(), Some(5));
     for _ in 0..2 {
@@ -114,7 +114,7 @@ fn check_killed(moments: u32) {
             spawned.result
         );
         std::thread::sleep(LIFE * moment / moments);
-        // It may have ended.
+        // The program may have ended.
         let _ = spawned.child.kill();
         injector::wait_child(&mut spawned.child).unwrap();
         // A process that had not begun its log has none.

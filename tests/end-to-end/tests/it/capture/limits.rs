@@ -56,7 +56,7 @@ fn newest_complete(sends: &[u64], completed: u64) -> u64 {
         };
         sends.iter().rev().enumerate().take_while(fits).count() as u64
     };
-    // The next one may be in the log before it is counted.
+    // The next send may be in the log before it is counted.
     ending_with(completed).max(ending_with(completed + 1))
 }
 
@@ -180,7 +180,7 @@ for a, b in old: a.send(b"the last"); b.recv(10)
     assert!(log.log.length() <= 128 << 10);
     let mut defined = BTreeMap::new();
     let mut last = 0;
-    for record in log.whole_records() {
+    for record in log.complete_records() {
         match record {
             LogRecord::Flow(flow) => _ = defined.insert(flow.flow, flow.cookie),
             LogRecord::Transfer { flow, bytes: 8, direction: Send, .. } => {
@@ -191,7 +191,7 @@ for a, b in old: a.send(b"the last"); b.recv(10)
         }
     }
     assert_eq!(last, 30);
-    let listener = log.whole_records().any(|record| {
+    let listener = log.complete_records().any(|record| {
         matches!(record, LogRecord::Endpoints { role: socket_log::encode::FlowRole::Listen, .. })
     });
     assert!(listener, "its name was said once, at the beginning");
@@ -291,7 +291,7 @@ fn a_flight_recorder_on_a_full_disk_continues_in_its_space() {
     assert_eq!(run_successfully(command.args(["-c", MEANWHILE, "pass"])), "unharmed\n");
     let log = recording.only_log();
     assert_eq!(
-        log.whole_records().filter(|record| matches!(record, LogRecord::Flow(_))).count(),
+        log.complete_records().filter(|record| matches!(record, LogRecord::Flow(_))).count(),
         2
     );
     assert!(
@@ -320,7 +320,7 @@ fn a_file_system_without_preallocation_has_complete_logs() {
     for (log, sends) in logs.iter().zip([300_000, 299_000]) {
         let sent =
             |record: &&LogRecord| matches!(record, LogRecord::Transfer { direction: Send, .. });
-        assert_eq!(log.whole_records().filter(sent).count(), sends);
+        assert_eq!(log.complete_records().filter(sent).count(), sends);
     }
     drop(disk);
 }

@@ -25,7 +25,7 @@ fn a_program_of_musl_is_recorded() {
         "the program and its child, but not what it becomes, which uses no socket"
     );
     let bytes = |index: usize, wanted| -> Vec<u64> {
-        let moved = logs[index].whole_records().filter_map(|record| match record {
+        let moved = logs[index].complete_records().filter_map(|record| match record {
             LogRecord::Transfer { direction, bytes, .. }
             | LogRecord::Datagram { direction, bytes, .. }
                 if *direction == wanted =>
@@ -44,7 +44,9 @@ fn a_program_of_musl_is_recorded() {
     assert_eq!(sorted(bytes(0, Receive)), [6, 8, 8, 10]);
     assert_eq!(bytes(1, Send), [10]);
     assert!(
-        logs[0].whole_records().any(|record| matches!(record, LogRecord::Wait { result: 1, .. }))
+        logs[0]
+            .complete_records()
+            .any(|record| matches!(record, LogRecord::Wait { result: 1, .. }))
     );
 }
 

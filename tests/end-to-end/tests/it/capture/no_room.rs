@@ -15,7 +15,7 @@ use super::attach_places::{
 };
 use super::inject::bytes_in_direction;
 
-/// Part of the reason.
+/// Part of the reason that the recorder reports.
 const WHY: &str = " KB of free addresses within 2 GB below its code";
 
 /// The kernel lets no program map anything below its code.

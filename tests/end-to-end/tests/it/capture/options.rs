@@ -44,7 +44,7 @@ fn waits_are_recorded_on_request() {
     let log = recording.only_log();
     let clock = log.log.clock();
     let waits: Vec<_> = log
-        .whole_records()
+        .complete_records()
         .filter_map(|record| match record {
             LogRecord::Wait { call, result, duration } => {
                 Some((*call, *result, clock.duration_nanoseconds(*duration) >= 29_000_000))
@@ -90,7 +90,7 @@ fn waits_by_the_numbers_of_their_calls_are_recorded_too() {
     let log = recording.only_log();
     let clock = log.log.clock();
     let waits: Vec<_> = log
-        .whole_records()
+        .complete_records()
         .filter_map(|record| match record {
             LogRecord::Wait { call, result, duration } if *result >= 0 => {
                 Some((*call, clock.duration_nanoseconds(*duration) >= 29_000_000))
@@ -161,7 +161,7 @@ fn fingerprints_are_of_the_first_bytes_of_each_direction() {
     let recording = TestRecording::new();
     run_with_options(&recording, &[("SOCKCAP_FINGERPRINT", "16")], STREAMS);
     let prints = |log: &ReadLog, wanted: Direction| -> Vec<(u32, u32)> {
-        log.whole_records()
+        log.complete_records()
             .filter_map(|record| match record {
                 LogRecord::Fingerprint { direction, bytes, checksum, .. }
                     if *direction == wanted =>
@@ -239,7 +239,7 @@ a, b = socket.socketpair(); a.send(b"not of the internet"); b.recv(100)
         )),
         25
     );
-    for record in log.whole_records() {
+    for record in log.complete_records() {
         if let LogRecord::Endpoints { local: Some(SocketName::Inet(local)), peer, .. } = record {
             let peer = if let Some(SocketName::Inet(peer)) = peer { peer.port() } else { 0 };
             // The port of a datagram socket that only sends is meaningless.

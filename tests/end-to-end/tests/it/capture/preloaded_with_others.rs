@@ -35,7 +35,7 @@ fn machine_time() -> i64 {
 fn count_messages(logs: &[ReadLog]) -> [usize; 2] {
     [Send, Receive].map(|wanted| {
         let of = |log: &ReadLog| {
-            log.whole_records()
+            log.complete_records()
                 .filter(|record| {
                     matches!(record, LogRecord::Transfer { direction, .. } if *direction == wanted)
                 })

@@ -15,7 +15,7 @@ use socket_log::encode::{Direction, ProcessEvent};
 use socket_log::layout::{lost, source, state};
 
 fn sent_sizes(log: &ReadLog, wanted: Direction) -> Vec<u64> {
-    let bytes = log.whole_records().filter_map(|record| match record {
+    let bytes = log.complete_records().filter_map(|record| match record {
         LogRecord::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
         _ => None,
     });
@@ -23,7 +23,7 @@ fn sent_sizes(log: &ReadLog, wanted: Direction) -> Vec<u64> {
 }
 
 fn process_events(log: &ReadLog) -> Vec<(ProcessEvent, i32)> {
-    let events = log.whole_records().filter_map(|record| match record {
+    let events = log.complete_records().filter_map(|record| match record {
         LogRecord::Process { event, value } => Some((*event, *value)),
         _ => None,
     });
@@ -151,7 +151,10 @@ fn each_child_has_its_own_log() {
     assert_eq!(sent_sizes(parent, Send), [1, 4]);
     assert_eq!(sent_sizes(parent, Receive), [1, 2, 3, 16, 4]);
     assert_eq!(
-        parent.whole_records().filter(|record| matches!(record, LogRecord::Close { .. })).count(),
+        parent
+            .complete_records()
+            .filter(|record| matches!(record, LogRecord::Close { .. }))
+            .count(),
         0
     );
     assert_eq!(sent_sizes(fork, Send), [2]);
@@ -201,7 +204,8 @@ for n in range(20):
     assert_eq!(printed, (0..20).map(|n| format!("{n}\n")).collect::<String>());
     let log = recording.only_log();
     assert_eq!(sent_sizes(&log, Send), [1, 2].repeat(20));
-    let flows = log.whole_records().filter(|record| matches!(record, LogRecord::Flow(_))).count();
+    let flows =
+        log.complete_records().filter(|record| matches!(record, LogRecord::Flow(_))).count();
     assert_eq!(flows, 2, "no descriptor was forgotten");
 }
 
@@ -216,7 +220,8 @@ fn a_vfork_child_is_not_treated_as_a_parent_without_a_log() {
     let log = &logs[1];
     assert_eq!(logs.len(), 2);
     assert_eq!(sent_sizes(log, Send), [3], "nothing that the child did");
-    let flows = log.whole_records().filter(|record| matches!(record, LogRecord::Flow(_))).count();
+    let flows =
+        log.complete_records().filter(|record| matches!(record, LogRecord::Flow(_))).count();
     assert_eq!(flows, 1, "what the child closed and opened is still what it was");
     assert_eq!(log.log.header().state, state::EXITED);
 }
@@ -238,7 +243,7 @@ fn signal_handlers_that_send_lose_nothing() {
         run_successfully(&mut recording.recorded_command(recording.compile_program("signals")));
     let (program, handler) = printed.trim().split_once(' ').unwrap();
     let mut flows = BTreeMap::new();
-    for record in recording.only_log().whole_records() {
+    for record in recording.only_log().complete_records() {
         if let LogRecord::Transfer { direction: Send, flow, bytes, .. } = record {
             assert_eq!(*bytes, if *flow == 1 { 7 } else { 2 }, "never a record of mixed words");
             *flows.entry(*flow).or_insert(0u64) += 1;

@@ -20,7 +20,7 @@ use key::WordKey;
 
 /// The words of each message that has some, with its flow and direction.
 fn words_of(log: &ReadLog) -> Vec<(u32, Direction, Vec<u32>)> {
-    let words = log.whole_records().filter_map(|record| match record {
+    let words = log.complete_records().filter_map(|record| match record {
         LogRecord::RareWords { direction, flow, words } => {
             Some((*flow, *direction, words.as_slice().to_vec()))
         }
@@ -81,7 +81,7 @@ fn an_id_that_is_passed_on_is_one_word_of_both_messages() {
         words_of(&log).iter().rev().take(20).map(|(.., words)| words.len()).collect();
     assert_eq!(last, [1; 20]);
     let messages =
-        log.whole_records().filter(|record| matches!(record, LogRecord::Transfer { .. }));
+        log.complete_records().filter(|record| matches!(record, LogRecord::Transfer { .. }));
     let bytes: usize = words_of(&log).iter().map(|(.., words)| 4 + 4 * words.len()).sum();
     assert!(bytes <= 10 * messages.count(), "{bytes} bytes");
 }

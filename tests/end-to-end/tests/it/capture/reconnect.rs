@@ -5,16 +5,17 @@ use socket_log::encode::Direction::{Receive, Send};
 use socket_log::encode::{Direction, FlowRole};
 use socket_log::{LogRecord, SocketName};
 
-/// For each flow that has sent: the ports it was connected to, and the bytes of each message.
+/// For each flow on which bytes were sent: the ports to which it was connected, and the bytes of
+/// each message.
 fn connections_of_flows(log: &ReadLog) -> Vec<(Vec<u16>, Vec<u64>)> {
-    let flows = log.whole_records().filter_map(|record| match record {
+    let flows = log.complete_records().filter_map(|record| match record {
         LogRecord::Flow(flow) => Some(flow.flow),
         _ => None,
     });
     let of = |wanted: u32| {
         let mut ports = Vec::new();
         let mut sent = Vec::new();
-        for record in log.whole_records() {
+        for record in log.complete_records() {
             match record {
                 LogRecord::Endpoints {
                     flow,
@@ -78,7 +79,7 @@ fn a_reconnected_socket_has_a_new_flow() {
             "the same peer, the same flow"
         );
         let cookies: Vec<_> = log
-            .whole_records()
+            .complete_records()
             .filter_map(|record| match record {
                 LogRecord::Flow(flow) if flow.cookie == 0 => Some(flow.flow),
                 _ => None,
@@ -107,7 +108,7 @@ c.connect_ex(listener.getsockname()); c.send(b"x")
     assert_eq!(connections_of_flows(&recording.only_log()).len(), 1);
     let flows = recording
         .only_log()
-        .whole_records()
+        .complete_records()
         .filter(|record| matches!(record, LogRecord::Flow(_)))
         .count();
     assert_eq!(flows, 2, "with the listener");
@@ -131,10 +132,12 @@ fn the_end_of_a_packet_connection_is_no_empty_packet() {
     let log = recording.only_log();
     let datagrams = |wanted: u64, towards: Direction| {
         let is = |record: &&LogRecord| matches!(record, LogRecord::Datagram { bytes, direction, .. } if *bytes == wanted && *direction == towards);
-        log.whole_records().filter(is).count()
+        log.complete_records().filter(is).count()
     };
     assert_eq!(
-        log.whole_records().filter(|record| matches!(record, LogRecord::EndOfFile { .. })).count(),
+        log.complete_records()
+            .filter(|record| matches!(record, LogRecord::EndOfFile { .. }))
+            .count(),
         3
     );
     assert_eq!((datagrams(4, Send), datagrams(4, Receive)), (6, 6));

@@ -18,7 +18,7 @@ fn a_handler_that_wraps_around_the_log_harms_no_record() {
     for (child, log) in logs.iter().enumerate() {
         assert_eq!(log.damage, [], "interrupted at {child}");
         let (mut of_program, mut of_handler) = (0, 0);
-        for record in log.whole_records() {
+        for record in log.complete_records() {
             if let LogRecord::Transfer { direction, bytes, .. } = record {
                 let count = match bytes {
                     7 => &mut of_program,

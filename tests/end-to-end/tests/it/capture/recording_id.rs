@@ -47,7 +47,7 @@ fn each_program_of_a_recording_has_its_id_and_other_recordings_have_others() {
     assert_eq!((both.len(), &both[..5]), (10, &first[..]), "{both:?}");
     assert!(both[5].is_some() && both[5..].iter().all(|id| *id == both[5]), "{both:?}");
     assert_ne!(both[0], both[5]);
-    // Preloaded manually, it belongs to no recording.
+    // A program into which the library is preloaded manually belongs to no recording.
     run_successfully(
         recording.recorded_command(python_path()).arg(recording.file_path("family.py")),
     );

@@ -24,11 +24,11 @@ fn resource_counts(log: &ReadLog) -> BTreeMap<String, (u64, u64)> {
     };
     // The pipe for the program's own counts is read by this test.
     let is_read = |pipe: u64| {
-        log.whole_records()
+        log.complete_records()
             .any(|record| matches!(record, LogRecord::Wake(wake) if wake.object == pipe))
     };
     let mut read = BTreeMap::<u64, bool>::new();
-    for record in log.whole_records() {
+    for record in log.complete_records() {
         match record {
             LogRecord::Signal(signal)
                 if signal.what == HandoffObject::Pipe
@@ -77,11 +77,11 @@ fn as_it_says(way: &str) -> ReadLog {
 #[test]
 fn a_pool_at_a_condition_variable() {
     let log = as_it_says("conditions");
-    let timed_out = log.whole_records().filter(|record| {
+    let timed_out = log.complete_records().filter(|record| {
         matches!(record, LogRecord::Wake(wake) if wake.what == HandoffObject::Condition && wake.timed_out)
     });
     assert_eq!(timed_out.count(), 2);
-    let all = log.whole_records().filter(|record| {
+    let all = log.complete_records().filter(|record| {
         matches!(record, LogRecord::Signal(signal) if signal.all && signal.what == HandoffObject::Condition)
     });
     assert_eq!(all.count(), 1);
@@ -119,7 +119,7 @@ fn semaphores() {
     as_it_says("semaphores");
     let log = as_it_says("handlers");
     let ends: Vec<_> = log
-        .whole_records()
+        .complete_records()
         .filter_map(|record| match record {
             LogRecord::Wake(wake) if wake.what == HandoffObject::Semaphore => {
                 Some(wake.interrupted)
@@ -134,7 +134,7 @@ fn semaphores() {
 fn eventfds_and_pipes_have_one_number_each() {
     let log = as_it_says("events");
     let mut objects = BTreeMap::new();
-    for record in log.whole_records() {
+    for record in log.complete_records() {
         match record {
             LogRecord::Signal(signal) if signal.what == HandoffObject::Eventfd => {
                 objects.entry(signal.object).or_insert((0, 0)).0 += signal.amount;
@@ -148,7 +148,7 @@ fn eventfds_and_pipes_have_one_number_each() {
     assert_eq!(objects.values().copied().collect::<Vec<_>>(), [(6, 6), (500, 500)]);
     let log = as_it_says("pipes");
     let mut bytes = BTreeMap::new();
-    for record in log.whole_records() {
+    for record in log.complete_records() {
         match record {
             LogRecord::Signal(signal)
                 if signal.what == HandoffObject::Pipe && signal.amount == 10 =>
@@ -168,7 +168,7 @@ fn eventfds_and_pipes_have_one_number_each() {
 fn an_event_loop_that_does_not_read_its_eventfd() {
     let log = as_it_says("epolls");
     let wakes: Vec<_> = log
-        .whole_records()
+        .complete_records()
         .filter_map(|record| match record {
             LogRecord::Wake(wake) if wake.what == HandoffObject::Eventfd => {
                 Some((wake.object, wake.amount))
@@ -184,7 +184,7 @@ fn an_event_loop_that_does_not_read_its_eventfd() {
 fn futexes_by_the_number_of_their_call() {
     let log = as_it_says("futexes");
     let woken: Vec<_> = log
-        .whole_records()
+        .complete_records()
         .filter_map(|record| match record {
             LogRecord::Signal(signal) if signal.what == HandoffObject::Futex => {
                 Some((signal.all, signal.amount))
@@ -198,7 +198,7 @@ fn futexes_by_the_number_of_their_call() {
 #[test]
 fn uncontended_locks_leave_no_records() {
     let log = as_it_says("locks");
-    let unwaited = log.whole_records().filter(|record| {
+    let unwaited = log.complete_records().filter(|record| {
         matches!(record, LogRecord::Wake(wake) if wake.what == HandoffObject::Mutex && wake.duration == 0)
     });
     assert_eq!(unwaited.count(), 0);
@@ -212,7 +212,7 @@ fn barriers_sleeps_and_files() {
     as_it_says("barriers");
     let log = as_it_says("sleeps");
     let clock = log.log.clock();
-    let slept = log.whole_records().filter_map(|record| match record {
+    let slept = log.complete_records().filter_map(|record| match record {
         LogRecord::Sleep { duration } => Some(clock.duration_nanoseconds(*duration) >= 1_900_000),
         _ => None,
     });
@@ -247,7 +247,7 @@ fn waits_can_be_cancelled_and_children_have_their_own() {
     let recording = TestRecording::new();
     let binary = recording.compile_program("hand_offs");
     run_successfully(recording.resources_command(&binary).arg("cancelled"));
-    recording.only_log().whole_records().count();
+    recording.only_log().complete_records().count();
     let recording = TestRecording::new();
     let said = run_successfully(recording.resources_command(&binary).arg("children"));
     let logs = recording.read_logs();
@@ -275,7 +275,7 @@ assert os.copy_file_range(f, g, 200) == 200
     run_successfully(recording.resources_command(python_path()).arg("-c").arg(script));
     let moved: Vec<_> = recording
         .only_log()
-        .whole_records()
+        .complete_records()
         .filter_map(|record| match record {
             LogRecord::File(file) if file.moved => Some((file.operation, file.bytes)),
             _ => None,

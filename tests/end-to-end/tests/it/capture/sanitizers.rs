@@ -20,7 +20,7 @@ fn compile_with(recording: &TestRecording, flags: &[&str]) -> PathBuf {
 /// Number of messages that were sent and received.
 fn count_messages(recording: &TestRecording) -> usize {
     let is_message = |record: &&LogRecord| matches!(record, LogRecord::Transfer { .. });
-    recording.read_logs().iter().map(|log| log.whole_records().filter(is_message).count()).sum()
+    recording.read_logs().iter().map(|log| log.complete_records().filter(is_message).count()).sum()
 }
 
 /// A command of `sockcap record`.

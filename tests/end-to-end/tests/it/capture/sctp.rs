@@ -25,7 +25,7 @@ fn a_connection_over_sctp_is_recorded_and_matched_next_to_one_over_tcp() {
     assert_eq!(ends.len(), 2, "{printed}");
 
     let logs = recording.read_logs();
-    let records = || logs.iter().flat_map(ReadLog::whole_records);
+    let records = || logs.iter().flat_map(ReadLog::complete_records);
     let count_flows = |protocol: u16| {
         let is_flow =
             |record: &&LogRecord| matches!(record, LogRecord::Flow(of) if of.protocol == protocol);

@@ -17,7 +17,7 @@ use socket_log::encode::Direction::{self, Receive, Send};
 fn datagrams_in_direction(logs: &[ReadLog], wanted: Direction) -> Vec<(u64, u32, bool)> {
     let mut found: Vec<_> = logs
         .iter()
-        .flat_map(ReadLog::whole_records)
+        .flat_map(ReadLog::complete_records)
         .filter_map(|record| match record {
             LogRecord::Datagram { direction, bytes, checksum, truncated, .. }
                 if *direction == wanted =>
@@ -131,7 +131,7 @@ fn each_datagram_of_a_client_and_a_server_by_quic_has_both_ends() {
     let logs = recording.read_logs();
     let (sent, received) =
         (datagrams_in_direction(&logs, Send), datagrams_in_direction(&logs, Receive));
-    // A call sends up to ten of them, with one time.
+    // A call sends up to ten datagrams, with one time.
     assert!(sent.len() > 1_000, "{} datagrams", sent.len());
     assert_eq!(sent, received, "sizes and checksums");
     assert!(sent.iter().map(|(size, ..)| size).sum::<u64>() > bytes);

@@ -45,7 +45,7 @@ fn a_message_takes_less_than_sixteen_bytes_and_a_log_an_eighth_of_what_strace_wr
     let (mut messages, mut bytes, mut disk) = (0, 0, 0);
     for log in recording.read_logs() {
         messages += log
-            .whole_records()
+            .complete_records()
             .filter(|record| matches!(record, LogRecord::Transfer { .. }))
             .count() as u64;
         bytes += used_bytes(&log) + HEADER_BYTES as u64;
@@ -68,7 +68,7 @@ fn a_message_takes_less_than_sixteen_bytes_and_a_log_an_eighth_of_what_strace_wr
 fn log_sizes(witnessed: &StracedRecording) -> [u64; 3] {
     let logs = witnessed.recording.read_logs();
     let messages = |log: &ReadLog| {
-        log.whole_records().filter(|record| matches!(record, LogRecord::Transfer { .. })).count()
+        log.complete_records().filter(|record| matches!(record, LogRecord::Transfer { .. })).count()
             as u64
     };
     let text = witnessed.traces.iter().map(|trace| fs::metadata(trace).unwrap().len());

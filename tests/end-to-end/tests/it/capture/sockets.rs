@@ -9,7 +9,7 @@ use socket_log::{LogRecord, SocketName};
 
 /// The first flow for which `accept` holds.
 fn find_flow(log: &ReadLog, accept: impl Fn(&socket_log::encode::FlowRecord) -> bool) -> u32 {
-    let found = log.whole_records().find_map(|record| match record {
+    let found = log.complete_records().find_map(|record| match record {
         LogRecord::Flow(flow) if accept(flow) => Some(flow.flow),
         _ => None,
     });
@@ -22,7 +22,7 @@ fn ends_of_flow(
     wanted: u32,
     role: FlowRole,
 ) -> (Option<SocketName>, Option<SocketName>, u32) {
-    let found = log.whole_records().filter_map(|record| match record {
+    let found = log.complete_records().filter_map(|record| match record {
         LogRecord::Endpoints { flow, role: has, local, peer, peer_pid, .. }
             if *flow == wanted && *has == role =>
         {
@@ -80,7 +80,7 @@ fn a_connection_is_seen_from_both_ends() {
         ends_of_flow(&log, server, FlowRole::Accept),
         (name(listener_port), name(client_port), 0)
     );
-    assert!(log.whole_records().any(
+    assert!(log.complete_records().any(
         |record| matches!(record, LogRecord::Flow(of) if of.flow == server && of.listener == listener)
     ));
 
@@ -89,20 +89,23 @@ fn a_connection_is_seen_from_both_ends() {
     assert_eq!(traffic_of_flow(&log, server, Send).bytes, 236);
     assert_eq!(traffic_of_flow(&log, client, Receive).bytes, 236);
     for flow in [client, server] {
-        let ends =
-            log.whole_records().filter(|record| **record == LogRecord::EndOfFile { flow }).count();
+        let ends = log
+            .complete_records()
+            .filter(|record| **record == LogRecord::EndOfFile { flow })
+            .count();
         assert_eq!(ends, 1, "each side read the end once");
         assert!(
-            log.whole_records()
+            log.complete_records()
                 .any(|record| matches!(record, LogRecord::Close { flow: of, .. } if *of == flow))
         );
     }
     assert!(
-        log.whole_records().any(|record| *record == LogRecord::Shutdown { flow: client, how: 1 })
+        log.complete_records()
+            .any(|record| *record == LogRecord::Shutdown { flow: client, how: 1 })
     );
 
     let mut cookies: Vec<u64> = log
-        .whole_records()
+        .complete_records()
         .filter_map(
             |record| if let LogRecord::Flow(flow) = record { Some(flow.cookie) } else { None },
         )
@@ -136,7 +139,7 @@ except ConnectionRefusedError: pass
     let client = find_flow(&log, |flow| flow.flow == 2);
     assert_eq!(ends_of_flow(&log, client, FlowRole::Connect), (name(local), name(peer), 0));
     assert!(
-        log.whole_records()
+        log.complete_records()
             .any(|record| matches!(record, LogRecord::Failure { errno: 111, direction: Send, .. }))
     );
 }
@@ -184,7 +187,7 @@ print(b.getsockname()[1], to[1])
     let name = |port: &str| Some(SocketName::Inet(format!("127.0.0.1:{port}").parse().unwrap()));
     let mut sent = Vec::new();
     let mut received = Vec::new();
-    for record in log.whole_records() {
+    for record in log.complete_records() {
         if let LogRecord::Datagram { direction, bytes, checksum, truncated, peeked, peer, .. } =
             record
         {
@@ -266,7 +269,7 @@ for cut in (1, 15, 16, 47, 48, 63, 64, 65, 130, 900):
     let log = recording.only_log();
     for wanted in [Send, Receive] {
         let found: Vec<u32> = log
-            .whole_records()
+            .complete_records()
             .filter_map(|record| match record {
                 LogRecord::Datagram { direction, checksum, .. } if *direction == wanted => {
                     Some(*checksum)
@@ -330,7 +333,7 @@ c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); assert c.fileno() == d
     );
     let log = recording.only_log();
     let (first, second) = log
-        .whole_records()
+        .complete_records()
         .find_map(|record| match record {
             LogRecord::Pair { first, second } => Some((*first, *second)),
             _ => None,
@@ -344,21 +347,23 @@ c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); assert c.fileno() == d
         "met anew after it was passed"
     );
     let cookie = |number| {
-        log.whole_records().find_map(|record| match record {
+        log.complete_records().find_map(|record| match record {
             LogRecord::Flow(flow) if flow.flow == number => Some(flow.cookie),
             _ => None,
         })
     };
     assert_eq!(cookie(passed), cookie(first), "but the same socket");
     assert_eq!(traffic_of_flow(&log, second, Receive).bytes, 31);
-    let duplicates =
-        log.whole_records().filter(|record| matches!(record, LogRecord::Duplicate { .. })).count();
+    let duplicates = log
+        .complete_records()
+        .filter(|record| matches!(record, LogRecord::Duplicate { .. }))
+        .count();
     assert_eq!(duplicates, 4);
 }
 
 /// The local name in the latest record of each flow's ends, by flow.
 fn local_names(log: &ReadLog) -> BTreeMap<u32, SocketName> {
-    let names = log.whole_records().filter_map(|record| match record {
+    let names = log.complete_records().filter_map(|record| match record {
         LogRecord::Endpoints { flow, local, .. } => Some((*flow, local.clone()?)),
         _ => None,
     });
@@ -398,7 +403,7 @@ for each in sockets: print(each.fileno(), ascii(each.getsockname()))
     let log = recording.only_log();
     let names = local_names(&log);
     let fds: BTreeMap<i32, u32> = log
-        .whole_records()
+        .complete_records()
         .filter_map(|record| match record {
             LogRecord::Flow(flow) => Some((flow.fd, flow.flow)),
             _ => None,
@@ -458,7 +463,7 @@ os.wait()
     let logged: Vec<String> = recording
         .read_logs()
         .iter()
-        .flat_map(ReadLog::whole_records)
+        .flat_map(ReadLog::complete_records)
         .filter_map(|record| match record {
             LogRecord::Flow(flow) if flow.origin != FlowOrigin::Found => {
                 Some(flow.namespace.to_string())

@@ -36,10 +36,11 @@ fn each_request_has_the_task_that_was_started_for_it() {
     }
 }
 
-/// Requests are read by one task, which has started one for each.
+/// Requests are read by one task, which has started a task for each request.
 fn check_tasks(log: &ReadLog) {
     let [started, woken] = queued_tasks(log);
-    // The reader has started one for each request, and the one that writes responses before these.
+    // The task that reads has started a task for each request, and before these the task that
+    // writes responses.
     let (reader, tasks) = started.iter().max_by_key(|(_, tasks)| tasks.len()).unwrap();
     assert!(goroutine::is_goroutine(*reader));
     assert_eq!(tasks.len(), 101, "{started:?}");

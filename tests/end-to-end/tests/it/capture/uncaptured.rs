@@ -23,10 +23,11 @@ const GO: &str = "1.27.3";
 /// The uncaptured uses in a log, in words, and the number of its flows.
 fn uncaptured_uses(log: &ReadLog) -> (Vec<String>, usize) {
     let things = log
-        .whole_records()
+        .complete_records()
         .filter_map(UncapturedThing::from_record)
         .map(|thing| thing.describe_count(1));
-    let flows = log.whole_records().filter(|record| matches!(record, LogRecord::Flow(_))).count();
+    let flows =
+        log.complete_records().filter(|record| matches!(record, LogRecord::Flow(_))).count();
     let mut things: Vec<String> = things.collect();
     things.sort();
     (things, flows)
@@ -195,7 +196,7 @@ fn a_library_that_calls_the_kernel_by_itself_is_named_with_its_program() {
     recording.run_python(script);
     let log = recording.only_log();
     assert_eq!(uncaptured_uses(&log), (vec!["system calls of libtalk.so".to_owned()], 0));
-    let object = log.whole_records().find_map(|record| match record {
+    let object = log.complete_records().find_map(|record| match record {
         LogRecord::Uncaptured { object, .. } => Some(object.clone()),
         _ => None,
     });
@@ -270,7 +271,7 @@ fn a_server_of_vsock_is_captured_like_one_of_tcp() {
     let datagrams: usize = recording.run_python(script).trim().parse().unwrap();
     let log = recording.only_log();
     assert_eq!(uncaptured_uses(&log), (vec!["1 vsock socket".to_owned(); datagrams], 1));
-    let names = log.whole_records().find_map(|record| match record {
+    let names = log.complete_records().find_map(|record| match record {
         LogRecord::Endpoints { local: Some(local), role: FlowRole::Listen, .. } => Some(local),
         _ => None,
     });

@@ -114,7 +114,7 @@ fn either_side_is_killed_at_any_moment() {
     }
     assert!(killed.iter().all(|times| *times > 20), "{killed:?}");
     system.end_program(program);
-    // Stopped normally, it has no complaints.
+    // A shipper that is stopped normally reports no errors.
     let said = shipper.expect("it runs").stop_by(Signal::TERM);
     assert!(said.contains(" sent to "), "{said}");
     system.ship_once();

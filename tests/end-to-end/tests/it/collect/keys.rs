@@ -260,7 +260,7 @@ fn a_revoked_key_is_rejected_by_a_running_collector() {
     {
         assert_succeeds(arguments, at);
     }
-    // The list belongs where the collector looks for it, next to its key.
+    // The collector looks for the list next to its key.
     fs::create_dir(at.join("c")).unwrap();
     fs::rename(at.join("k/collector.pem"), at.join("c/collector.pem")).unwrap();
     let collector = KeyedCollector::start_with(at, "c/collector.pem");
@@ -317,7 +317,7 @@ fn a_revoked_key_is_rejected_by_a_running_collector() {
     wait_until("the other goes on", || gathered("db1", 2));
     assert!(!gathered("web1", 2));
 
-    // It is listed, also without its file, and openssl reads the list.
+    // The revoked key is listed, even if its file is missing, and openssl reads the list.
     fs::rename(at.join("k/web1.pem"), at.join("web1.former")).unwrap();
     let listed = assert_succeeds(&["keys", "show", "--keys", "k"], at);
     let states: Vec<bool> = listed.lines().map(|line| line.ends_with(", revoked")).collect();
@@ -406,7 +406,7 @@ fn one_key_for_a_machine_and_its_containers() {
     assert_eq!(made.lines().count(), 1);
     let shown = assert_succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
     assert!(shown.contains("host node1, c2, c1, from"), "{shown}");
-    // Any of its names revokes it.
+    // Any of the key's names revokes the key.
     assert_succeeds(&["keys", "revoke", "c1"], directory.path());
     let shown = assert_succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
     assert!(shown.ends_with(", revoked\n"), "{shown}");

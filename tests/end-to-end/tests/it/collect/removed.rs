@@ -22,7 +22,8 @@ while True:
 struct TalkerProgram(Child, ChildStdin);
 
 impl TalkerProgram {
-    /// Starts one, by a command that may put it into a namespace, and waits until it has a log.
+    /// Starts the program, by a command that may put it into a namespace, and waits until it has a
+    /// log.
     fn start_talking(recording: &TestRecording, before: &[&str]) -> TalkerProgram {
         let arguments: Vec<String> = [before, &[python_path().to_str().unwrap(), "-c", TALKER]]
             .concat()
@@ -72,7 +73,7 @@ fn a_killed_process_s_log_is_removed_from_overlayfs_without_a_boot() {
         (recording.data_dir().join("hosts/host"), collector.data.join("hosts/host"));
 
     let mut talker = TalkerProgram::start_talking(&recording, &[]);
-    // Another one in a PID namespace of its own, as in another container: its id there is
+    // A second program in a PID namespace of its own, as in another container: its id there is
     // meaningless here.
     let contained = TalkerProgram::start_talking(
         &recording,

@@ -35,8 +35,8 @@ fn systemd_accepts_the_units() {
     for unit in UNITS {
         let path = directory.path().join(unit);
         let output = systemd_analyze(&["verify", "--man=no"], path.clone());
-        // It only warns about unknown settings, and succeeds; complaints about other units are
-        // ignored.
+        // `systemd-analyze` only warns about unknown settings, and succeeds; complaints about other
+        // units are ignored.
         let (said, name) =
             (to_text(&output.stderr) + &to_text(&output.stdout), path.display().to_string());
         assert!(output.status.success() && !said.contains(&name) && !said.contains(unit), "{said}");

@@ -175,7 +175,7 @@ fn the_units_run_under_a_real_systemd() {
     booted.record_program();
     assert!(!booted.list_logs("sockcap").is_empty());
     booted.gathers_all();
-    // Neither runs as root, nor with more rights than necessary.
+    // Neither shipper nor collector runs as root, or with more rights than necessary.
     let status = |unit: &str, field: &str| {
         booted.run_inside(&format!(
             "grep ^{field}: /proc/$(systemctl show -P MainPID sockcap-{unit})/status | cut -f2"
@@ -192,7 +192,7 @@ fn the_units_run_under_a_real_systemd() {
         "reading what is others', and leases"
     );
 
-    // When killed, they restart, and continue.
+    // Killed units restart, and continue.
     for unit in ["collect", "ship"] {
         booted.run_inside(&format!("systemctl kill --signal=KILL sockcap-{unit}"));
         wait_until("it was started again", || {
@@ -222,7 +222,7 @@ fn the_units_run_under_a_real_systemd() {
     });
     assert_eq!(booted.run_inside("systemctl show -P NRestarts sockcap-collect").trim(), "1");
 
-    // Both end normally.
+    // Shipper and collector end normally.
     booted.run_inside("systemctl stop sockcap-ship sockcap-collect");
     for unit in ["collect", "ship"] {
         assert_eq!(

@@ -65,7 +65,7 @@ fn a_recording_with_protocols_keeps_only_names() {
             assert_eq!(unread.unwrap(), 0);
         }
     }
-    // Each is recorded by both ends.
+    // Each message is recorded by both ends.
     found.sort();
     let twice = |name: &str, status: &str, is_error| {
         [

@@ -231,7 +231,7 @@ a.send(b"abcdefgh"); p.poll(); b.recv(10)
     }
     assert!(!all.contains(" head "), "nothing of the payload without being asked: {all}");
     record(&["--host", "heads", "--protocols"]);
-    // It ends with names in place of snippets.
+    // The recording ends with names in place of snippets.
     let heads = dump("heads");
     assert!(heads.contains(" head flow 1 send other byte 0 "), "{heads}");
     assert!(!heads.contains("byte 0 \"abcdefgh\""), "{heads}");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use end_to_end::capture::TestRecording;
 use end_to_end::command::{assert_fails, assert_succeeds, run_sockcap, to_text};
-use end_to_end::spent_time::{KINDS, arguments_for, record_requests};
+use end_to_end::spent_time::{REQUEST_KINDS, arguments_for, record_requests};
 use end_to_end::{repository, sockcap_program};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ fn clusters_of_a_recording() {
         let of = names.iter().find(|name| name["name"] == spent.operation_name(kind).as_str());
         of.map_or(0, |of| of["requests"].as_u64().unwrap())
     };
-    for kind in KINDS {
+    for kind in REQUEST_KINDS {
         let found: u64 = clusters.iter().map(|cluster| names(cluster, kind)).sum();
         assert_eq!(found, ROUNDS as u64, "{kind}: {json}");
     }

@@ -13,22 +13,22 @@ use end_to_end::{repository, sockcap_program};
 /// Answers one request.
 const SERVER: &str = "import socket; s = socket.create_server(('127.0.0.1', 18997)); c, _ = s.accept(); c.send(c.recv(9))";
 
-/// Calls it as soon as it exists. Its namespace has no network except loopback.
+/// Calls the server as soon as it exists. The namespace has no network except loopback.
 const CLIENT: &str = "import socket, time
 while True:
     try: c = socket.create_connection(('127.0.0.1', 18997)); break
     except ConnectionRefusedError: time.sleep(0.05)
 c.send(b'question'); assert c.recv(9) == b'question'";
 
-/// The drop-in of the page.
+/// The drop-in that the page of the manual shows.
 fn drop_in() -> String {
     let page = fs::read_to_string(repository().join("docs/systemd.md")).unwrap();
     let (_, block) = page.split_once("```ini\n").unwrap();
     block.split_once("```").unwrap().0.to_owned()
 }
 
-/// The work of the first process: it makes room for a systemd, and executes it. `exit` of the units
-/// ends it.
+/// The work of the first process: it prepares the folders of a systemd, and executes it. The unit
+/// `exit` ends systemd.
 fn boot_services(files: &Path, data: &Path) -> String {
     format!(
         "set -e

@@ -68,7 +68,7 @@ impl ClockRun {
             steps: vec![(middle, -40 * SECOND)],
             ..LabClock::new(-9 * 3600 * SECOND, -30)
         };
-        let mut lines = format!("{}\n", clock_exchange::HEAD);
+        let mut lines = format!("{}\n", clock_exchange::HEADER_LINE);
         for (number, at) in (self.begin..self.end).step_by(SECOND as usize / 10).enumerate() {
             let [there, back] = delays
                 .map(|delay| delay + number as i64 * 7_919 % 23 * MS * i64::from(number % 4 > 0));

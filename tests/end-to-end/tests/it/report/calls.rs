@@ -29,8 +29,8 @@ fn imported_calls_come_back_with_their_parents() {
     assert_eq!([fields[0], fields[1], fields[3], fields[4]], ["b", "a", "web", "db"]);
     let probability: f64 = fields[2].parse().unwrap();
     assert!(probability > 0.5 && probability <= 1.0, "{csv}");
-    // A call without a response; made for the first as well. Its time of receipt is empty: with
-    // only one message, the clock of its receiver is not known.
+    // A call without a response, which was also made for the first call. Its time of receipt is
+    // empty: with only one message, the clock of the receiver is not known.
     let fields: Vec<&str> = lines[3].split(',').collect();
     assert_eq!(fields[..2], ["c", "a"], "{csv}");
     assert_eq!((fields[8], &fields[10..]), ("7000", &["", "", "50", ""][..]), "{csv}");

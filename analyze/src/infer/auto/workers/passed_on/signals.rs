@@ -1,8 +1,8 @@
 //! Signals of workers, which show when a response was delegated. Between the end of its last call
 //! and its response a worker mostly sends the same number of signals. So after a run with a
 //! response that another thread writes, the response has been delegated when one signal more than
-//! that was sent. That time is nearer to the delegation than the end of the last call, after which
-//! a worker may have to wait for a lock.
+//! that number was sent. The time of this signal is nearer to the delegation than the end of the
+//! last call, after which a worker may have to wait for a lock.
 
 use rustc_hash::FxHashMap;
 
@@ -45,8 +45,8 @@ impl WorkerSignals {
         signals
     }
 
-    /// Number of signals between the last call and the response, if it is the same for most
-    /// workers.
+    /// Number of signals between the last call of a worker and its response, if it is mostly the
+    /// same.
     fn usual_signals(&self, service: &Service, windows: &[WorkerWindow]) -> Option<usize> {
         let mut seen: FxHashMap<usize, usize> = FxHashMap::default();
         for window in windows {

@@ -1,4 +1,4 @@
-//! Planned calls: the calls that requests make, according to those that are known.
+//! Planned calls: the calls that each request should make, with those that are known so far.
 
 use crate::infer::auto::service::{MadeCallId, RequestId, Service};
 use crate::infer::auto::strict::CallPlans;
@@ -8,15 +8,15 @@ use crate::tuning::auto::workers::waiting::MIN_PLANNED;
 pub(super) struct PlannedCalls {
     /// For each request the kinds of its calls, and the calls as far as they are known. Empty if
     /// the request has other calls.
-    pub(super) of: Vec<Vec<(u32, Option<MadeCallId>)>>,
+    pub(super) of_requests: Vec<Vec<(u32, Option<MadeCallId>)>>,
 }
 
 impl PlannedCalls {
-    /// The calls of `service`, including those with a bound request in `held`. `None` if requests
-    /// of a kind differ.
+    /// The calls that requests make according to `plans`, filled with the calls that have a request
+    /// in `bound`. `None` if many requests have other calls than planned.
     pub(super) fn from_bound(
         service: &Service,
-        held: &[Option<RequestId>],
+        bound: &[Option<RequestId>],
         plans: &CallPlans,
     ) -> Option<PlannedCalls> {
         let plan = |request: usize| plans.get(&service.requests[request].kind);
@@ -25,7 +25,7 @@ impl PlannedCalls {
             .collect();
         let mut differs = vec![false; of.len()];
         let mut next = vec![0; of.len()];
-        for (call, request) in MadeCallId::ids().zip(held) {
+        for (call, request) in MadeCallId::ids().zip(bound) {
             let Some(request) = request.map(RequestId::index) else { continue };
             let kind = service.calls[call.index()].kind;
             let places = of[request].iter_mut().skip(next[request]);
@@ -41,22 +41,23 @@ impl PlannedCalls {
             return None;
         }
         of.iter_mut().zip(differs).filter(|(_, differs)| *differs).for_each(|(of, _)| of.clear());
-        Some(PlannedCalls { of })
+        Some(PlannedCalls { of_requests: of })
     }
 
     /// Number of calls that requests should make and that are not known.
     pub(super) fn missing_count(&self) -> usize {
-        self.of.iter().flatten().filter(|(_, call)| call.is_none()).count()
+        self.of_requests.iter().flatten().filter(|(_, call)| call.is_none()).count()
     }
 
-    /// The place of a call among the calls of a request, if that place is free.
+    /// The place of a call among the calls of a request; `None` if the request has no free place
+    /// for it, or not at this time.
     pub(super) fn place(
         &self,
         service: &Service,
         request: RequestId,
         call: MadeCallId,
     ) -> Option<usize> {
-        let calls = &self.of[request.index()];
+        let calls = &self.of_requests[request.index()];
         let span = service.calls[call.index()];
         let place = calls.iter().position(|(kind, call)| *kind == span.kind && call.is_none())?;
         let known = |calls: &[(u32, Option<MadeCallId>)]| -> Vec<MadeCallId> {

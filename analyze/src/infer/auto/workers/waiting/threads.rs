@@ -24,14 +24,14 @@ impl ThreadBindings {
         ThreadBindings(of)
     }
 
-    /// The threads that are bound to a request at that time, with the request.
+    /// The threads that are bound to a request at `time`, with the request.
     pub(super) fn bound_threads(&self, time: i64) -> impl Iterator<Item = (u32, RequestId)> {
         self.0
             .iter()
             .filter_map(move |(thread, intervals)| Some((*thread, bound_at(intervals, time)?)))
     }
 
-    /// The request that a thread is bound to at that time.
+    /// The request that a thread is bound to at `time`.
     pub(super) fn bound_request(&self, thread: u32, time: i64) -> Option<RequestId> {
         let place = self.0.binary_search_by_key(&thread, |(thread, _)| *thread).ok()?;
         bound_at(&self.0.get(place)?.1, time)
@@ -43,7 +43,7 @@ impl ThreadBindings {
     }
 }
 
-/// The request of the interval that contains that time.
+/// The request of the interval that contains `time`.
 fn bound_at(intervals: &[BoundInterval], time: i64) -> Option<RequestId> {
     let last = intervals.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
     intervals.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)

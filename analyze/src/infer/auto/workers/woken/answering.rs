@@ -1,8 +1,8 @@
 //! Goroutines that answer requests which others have received: a task for each connection, or for
-//! each request, which is woken by the reader of the connection. One that answers its requests one
-//! after the other is bound to each from its receipt to its response. So is a goroutine that was
-//! started after the receipt and has started the answering one, itself or through others, unless it
-//! has also started one that answers another request.
+//! each request, which is woken by the reader of the connection. A goroutine that answers its
+//! requests one after the other is bound to each from its receipt to its response. So is a
+//! goroutine that was started after the receipt and has started the answering one, itself or
+//! through others, unless it has also started one that answers another request.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -36,10 +36,9 @@ pub(super) fn from_answers(
                 bound.push((*answerer, *request));
             }
             for starter in starters(service, *answerer, *request, to, only_started) {
-                let is_other = |other: &Option<RequestId>| *other != Some(*request);
-                let one = above.entry(starter).or_insert(Some(*request));
-                if is_other(one) {
-                    *one = None;
+                let known = above.entry(starter).or_insert(Some(*request));
+                if *known != Some(*request) {
+                    *known = None;
                 }
             }
         }
@@ -50,8 +49,8 @@ pub(super) fn from_answers(
     bound
 }
 
-/// Whether hardly any of these requests, which are in the order of their receipts, was received
-/// before the response to an earlier one.
+/// Returns whether hardly any of these requests, which are in the order of their receipts, was
+/// received before the response to an earlier one.
 fn are_in_sequence(service: &Service, requests: &[RequestId]) -> bool {
     let mut latest = i64::MIN;
     let overlapping = requests.iter().filter(|request| {

@@ -4,10 +4,11 @@
 //! response yet, and a job may already be queued. So a single woken goroutine may belong to the
 //! previous call or to the next one.
 //!
-//! Each hand-off belongs to one of the two adjacent calls, the earlier ones to the previous call.
-//! The assignment that explains most hand-offs of a worker, over all calls, is right. Calls without
-//! hand-offs between them are more likely for the same request. If another request explains as
-//! many, or none explains any, the call is ambiguous.
+//! Each hand-off between two calls belongs to one of the two: the earlier hand-offs to the previous
+//! call, the later ones to the next call. The assignment of requests that explains most hand-offs
+//! of a worker, over all calls, is right. Two calls without hand-offs between them are more likely
+//! for the same request. If another request explains as many hand-offs, or none explains any, the
+//! call is ambiguous.
 
 use super::super::run::AttributedCall;
 use crate::infer::auto::service::{MadeCallId, RequestId};
@@ -23,10 +24,10 @@ pub(super) struct WorkerCall {
     pub(super) claimed: Vec<RequestId>,
 }
 
-/// Weight of an explained hand-off, and of a call for the same request as the previous one if there
-/// is no hand-off between them.
-const EXPLAINED: u32 = 2;
-const SAME: u32 = 1;
+/// Weight of an explained hand-off.
+const HANDOFF_WEIGHT: u32 = 2;
+/// Weight of a call for the same request as the previous call if there is no hand-off between them.
+const SAME_REQUEST_WEIGHT: u32 = 1;
 
 /// The requests of the calls of a worker. `last` has the requests of the goroutines that it woke
 /// after the last of the `steps`, and `is_open` states whether a request was open during a call.
@@ -56,48 +57,49 @@ pub(super) fn requests(
         })
         .collect();
     let claimed = |at: usize, request: RequestId| {
-        EXPLAINED * steps[at].claimed.iter().filter(|claimed| **claimed == request).count() as u32
+        HANDOFF_WEIGHT
+            * steps[at].claimed.iter().filter(|claimed| **claimed == request).count() as u32
     };
-    // Or none of these requests.
+    // The candidate requests of a call, and last none of them.
     let of = |at: usize| -> Vec<Option<RequestId>> {
         candidates[at].iter().copied().map(Some).chain([None]).collect()
     };
     // The best weight of the calls up to each one, for each of its candidates; then the same for
     // the calls after it.
-    let (mut upto, mut beyond) = (Vec::new(), vec![Vec::new(); steps.len()]);
+    let (mut up_to, mut after_each) = (Vec::new(), vec![Vec::new(); steps.len()]);
     for (at, step) in steps.iter().enumerate() {
         let best = |request: Option<RequestId>| {
             let own = request.map_or(0, |request| claimed(at, request));
             let Some(before) = at.checked_sub(1) else {
                 return own + explained_handoffs(&step.since, None, request);
             };
-            let weights = of(before).into_iter().zip(&upto[before]);
+            let weights = of(before).into_iter().zip(&up_to[before]);
             let weights =
                 weights.map(|(one, weight)| weight + explained_handoffs(&step.since, one, request));
             own + weights.max().unwrap_or(0)
         };
         let worths: Vec<u32> = of(at).into_iter().map(best).collect();
-        upto.push(worths);
+        up_to.push(worths);
     }
     for at in (0..steps.len()).rev() {
         let best = |request: Option<RequestId>| {
             let Some(next) = steps.get(at + 1) else {
                 return explained_handoffs(last, request, None);
             };
-            let weights = of(at + 1).into_iter().zip(&beyond[at + 1]);
+            let weights = of(at + 1).into_iter().zip(&after_each[at + 1]);
             let weights = weights.map(|(one, weight): (Option<RequestId>, &u32)| {
                 let own = one.map_or(0, |one| claimed(at + 1, one));
                 own + weight + explained_handoffs(&next.since, request, one)
             });
             weights.max().unwrap_or(0)
         };
-        beyond[at] = of(at).into_iter().map(best).collect();
+        after_each[at] = of(at).into_iter().map(best).collect();
     }
     let mut found = Vec::new();
     for (at, step) in steps.iter().enumerate() {
-        let worths = upto[at].iter().zip(&beyond[at]).map(|(one, other)| one + other);
+        let worths = up_to[at].iter().zip(&after_each[at]).map(|(one, other)| one + other);
         let mut known: Vec<(Option<RequestId>, u32)> = of(at).into_iter().zip(worths).collect();
-        // On a tie, the first.
+        // On a tie, the first candidate.
         known.sort_by_key(|(_, weight)| u32::MAX - weight);
         let Some((Some(request), weight)) = known.first().copied() else { continue };
         let others: Vec<Option<RequestId>> = known
@@ -118,14 +120,15 @@ pub(super) fn requests(
     found
 }
 
-/// Weight of the requests of a call and of the next one for the hand-offs between them.
+/// Weight of the hand-offs `between` two calls, which led to these requests, that are explained if
+/// the calls are for the requests `before` and `after`.
 fn explained_handoffs(
     between: &[RequestId],
     before: Option<RequestId>,
     after: Option<RequestId>,
 ) -> u32 {
     if between.is_empty() {
-        return if before.is_some() && before == after { SAME } else { 0 };
+        return if before.is_some() && before == after { SAME_REQUEST_WEIGHT } else { 0 };
     }
     let are_of = |part: &[RequestId], request: Option<RequestId>| {
         part.iter().filter(|one| request == Some(**one)).count() as u32
@@ -134,7 +137,7 @@ fn explained_handoffs(
         let (first, second) = between.split_at(at);
         are_of(first, before) + are_of(second, after)
     });
-    EXPLAINED * splits.max().unwrap_or(0)
+    HANDOFF_WEIGHT * splits.max().unwrap_or(0)
 }
 
 #[cfg(test)]

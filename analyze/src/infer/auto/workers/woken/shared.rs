@@ -53,10 +53,10 @@ pub(super) fn receivers(service: &Service) -> FxHashSet<u32> {
     received.into_keys().collect()
 }
 
-/// The goroutine that the response of each call woke, and when, by the order of the responses that
-/// `shared` threads read. `woken` are the threads that each thread woke. `waiters` selects the
-/// threads that may wait for responses at all, and `may_wait` states whether a thread may be
-/// waiting for the response of a call at that time.
+/// The goroutine that the response of each call woke, and the time of the wake-up, by the order of
+/// the responses that `shared` threads read. `woken` are the threads that each thread woke.
+/// `waiters` selects the threads that may wait for responses at all, and `may_wait` states whether
+/// a thread may be waiting for the response of a call at a time.
 pub(super) fn woken_by_response(
     service: &Service,
     woken: &FxHashMap<u32, TimedIds>,

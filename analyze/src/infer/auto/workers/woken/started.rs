@@ -1,8 +1,8 @@
 //! Goroutines that were started for a request, as in HTTP/2 servers: one reads a connection and
-//! starts another one for each request, and a third one writes their responses. So the started one
-//! is bound to the request, though it neither receives nor answers it itself.
+//! starts another one for each request, and a third one writes their responses. So the started
+//! goroutine is bound to the request, though it neither receives nor answers the request itself.
 //!
-//! A started goroutine that answers a single request was started for that one. For others, the
+//! A started goroutine that answers a single request was started for that request. For others, the
 //! order of the starts shows which goroutine was started for which request
 //! ([`in_order`](super::super::in_order)). That they are started for requests at all is shown by
 //! the responses: the started goroutines write these, or wake the writers, if those are waiting.
@@ -18,14 +18,15 @@ use crate::tuning::auto::workers::{MIN_ANSWERING, MIN_FOLLOWED};
 pub(super) struct StartedGoroutines {
     /// The goroutines that were started for requests, each with its request.
     pub(super) found: Vec<(u32, RequestId)>,
-    /// Goroutines with an unknown request.
+    /// Goroutines that were started for an unknown request.
     pub(super) unknown: FxHashSet<u32>,
     /// Goroutines that read requests for others, or write the responses of others.
     pub(super) serving: FxHashSet<u32>,
 }
 
-/// Matches the `starts` with the requests of a service. `from` are the goroutines that each one
-/// woke, and `receivers` those that receive and answer several concurrent requests.
+/// Matches the `starts` of goroutines, by the goroutine that started them, with the requests of a
+/// service. `from` are the goroutines that each goroutine woke, and `receivers` are those that
+/// receive and answer several concurrent requests.
 pub(super) fn from_starts(
     service: &Service,
     starts: &FxHashMap<u32, TimedIds>,
@@ -48,9 +49,9 @@ pub(super) fn from_starts(
             if receivers.contains(&receiver) {
                 return false;
             }
-            let lets =
+            let woken =
                 from.get(started).map_or(&[][..], |own| times_within(own, *time, next(*time)));
-            lets.iter().any(|(_, to)| *to == receiver)
+            woken.iter().any(|(_, to)| *to == receiver)
         };
         // Some goroutines are started for other reasons, and some requests start none.
         let reader = match receivers.contains(&receiver) {
@@ -77,18 +78,18 @@ pub(super) fn from_starts(
         // The receiver may answer some requests itself.
         own.retain(|(_, request)| {
             let [receiver, answerer] = service.request_threads[request.index()];
-            let is_other = receiver != answerer || receivers.contains(&receiver);
-            is_other && service.requests[request.index()].end != OPEN
+            let may_delegate = receiver != answerer || receivers.contains(&receiver);
+            may_delegate && service.requests[request.index()].end != OPEN
         });
         let answers = own.iter().filter(|(started, request)| {
             let [_, answerer] = service.request_threads[request.index()];
             let span = service.requests[request.index()];
-            let lets = || {
+            let wakes_answerer = || {
                 times_within(from.get(started)?, span.begin, span.end)
                     .iter()
                     .find(|(_, to)| *to == answerer)
             };
-            *started == answerer || lets().is_some()
+            *started == answerer || wakes_answerer().is_some()
         });
         let is_rule = own.len() as f64 >= MIN_FOLLOWED * received.len() as f64
             && answers.count() as f64 >= MIN_ANSWERING * own.len() as f64;
@@ -110,7 +111,7 @@ pub(super) fn from_starts(
     result
 }
 
-/// The requests that were answered by a thread which answered no other one, by that thread.
+/// For each thread that answered exactly one request, that request.
 fn single_answers(service: &Service) -> FxHashMap<u32, RequestId> {
     let mut answered: FxHashMap<u32, Option<RequestId>> = FxHashMap::default();
     for (index, (span, [_, answerer])) in
@@ -129,9 +130,9 @@ fn next_time<Id>(times: &[(i64, Id)], time: i64) -> Option<i64> {
     times.get(times.partition_point(|(at, _)| *at <= time)).map(|(at, _)| *at)
 }
 
-/// The requests by the goroutine that acts on them, in order. A goroutine that only begins to read
-/// a connection, and then starts another one that continues, leaves the requests that it has read
-/// to the other one.
+/// The requests that each goroutine acts on, in order. If a goroutine only begins to read a
+/// connection, and then starts another one that continues to read it, the other one acts on all
+/// requests of the connection.
 fn received_requests(
     service: &Service,
     starts: &FxHashMap<u32, TimedIds>,
@@ -146,13 +147,13 @@ fn received_requests(
     }
     received.values_mut().for_each(|items| items.sort_unstable());
     let left = received.iter().filter_map(|(receiver, items)| {
-        let goes_on = |started: &u32| {
+        let continues = |started: &u32| {
             let own = starts.contains_key(started).then(|| received.get(started)).flatten();
             let first = own.and_then(|own| own.first());
             items.last().zip(first).is_some_and(|(last, first)| last < first)
         };
         let started = starts.get(receiver)?.iter().map(|(_, started)| *started);
-        let mut ones = started.filter(goes_on);
+        let mut ones = started.filter(continues);
         Some((*receiver, ones.next()?)).filter(|_| ones.next().is_none())
     });
     let left: Vec<(u32, u32)> = left.collect();

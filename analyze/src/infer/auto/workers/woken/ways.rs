@@ -1,5 +1,6 @@
-//! The wake-up graph of goroutines, with paths to the one that is bound to a request: forwards
-//! along the goroutines that each one wakes, and backwards along those that woke or started it.
+//! The wake-up graph of goroutines, with paths to the goroutine that is bound to a request:
+//! forwards along the goroutines that each one wakes, and backwards along those that woke or
+//! started it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -38,14 +39,14 @@ impl WakeUpGraph {
         bound.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
     }
 
-    /// The request of a goroutine that was woken, or of the one that it wakes next.
+    /// The request of a goroutine that was woken at `time`, or of the goroutine that it wakes next.
     pub(super) fn woken_request(&self, thread: u32, time: i64) -> Option<RequestId> {
         let bound = self.bound_request(thread, time);
         bound.or_else(|| Some(self.follow_forwards(thread, time)?.request))
     }
 
-    /// The request of the goroutine that waits for the response of a call, or of the one that
-    /// started it.
+    /// The request of the goroutine that waits for the response of a call, or of the goroutine that
+    /// it wakes next or that woke it.
     pub(super) fn waiting_request(&self, call: MadeCallId) -> Option<RequestClaim> {
         let (time, thread) = *self.waited.get(&call)?;
         let bound =
@@ -54,8 +55,8 @@ impl WakeUpGraph {
         claim.or_else(|| self.follow_backwards(thread, time - 1))
     }
 
-    /// The request of the goroutine that a thread wakes next, or of the one that this one wakes,
-    /// and so on.
+    /// The request of the goroutine that a thread wakes next after `time`, or of the goroutine that
+    /// this one wakes, and so on; `None` if none of them is bound to a request.
     pub(super) fn follow_forwards(&self, mut thread: u32, mut time: i64) -> Option<RequestClaim> {
         let mut first = None;
         for _ in 0..MAX_STEPS {
@@ -73,8 +74,8 @@ impl WakeUpGraph {
         None
     }
 
-    /// The request of the goroutine that woke a thread, or of the one that woke this one, and so
-    /// on.
+    /// The request of the goroutine that woke a thread last before `time`, or of the goroutine that
+    /// woke this one, and so on; `None` if none of them is bound to a request.
     pub(super) fn follow_backwards(&self, mut thread: u32, mut time: i64) -> Option<RequestClaim> {
         let mut first = None;
         for _ in 0..MAX_STEPS {
@@ -98,7 +99,7 @@ impl WakeUpGraph {
     }
 }
 
-/// Number of these times from `first` to `last`, both included.
+/// Number of the `times` from `first` to `last`, both included.
 pub(super) fn count_between(times: &[i64], first: i64, last: i64) -> usize {
     let until = times.partition_point(|time| *time <= last);
     until.saturating_sub(times.partition_point(|time| *time < first))

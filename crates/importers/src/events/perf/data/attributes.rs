@@ -19,7 +19,7 @@ const STREAM_ID: u64 = 1 << 9;
 const RAW: u64 = 1 << 10;
 const IDENTIFIER: u64 = 1 << 16;
 
-/// Attribute of one event.
+/// Attribute of one event (perf_event_open(2), `perf_event_attr`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventAttribute {
     sample_type: u64,
@@ -61,7 +61,7 @@ impl EventAttribute {
     }
 
     /// Offset of the id in a sample, in bytes.
-    fn place_of_id(&self) -> Option<usize> {
+    fn id_offset(&self) -> Option<usize> {
         if self.has_bit(IDENTIFIER) {
             return Some(0);
         }
@@ -170,7 +170,7 @@ impl EventAttributes {
     /// Attribute of a sample.
     pub(super) fn attribute_of_sample(&self, sample: &[u8]) -> Option<&EventAttribute> {
         let first = self.all.first()?;
-        let place = first.place_of_id().filter(|_| self.all.len() > 1);
+        let place = first.id_offset().filter(|_| self.all.len() > 1);
         let Some(place) = place else { return Some(first) };
         let id = ByteReader(sample.get(place..)?).take_u64()?;
         self.by_id.get(&id).and_then(|place| self.all.get(*place))

@@ -28,7 +28,7 @@ pub(super) struct PerfLayout {
     /// Offset and length of the records in bytes; the length `None` is up to the end.
     pub(super) begin: u64,
     pub(super) length: Option<u64>,
-    pub(super) about: PerfFeatures,
+    pub(super) features: PerfFeatures,
 }
 
 /// Facts on the events, the host and the clock.
@@ -168,7 +168,8 @@ fn read_sections(
 ) -> io::Result<bool> {
     let mut before = header.to_vec();
     before.extend(forward.read_bytes(layout.begin.saturating_sub(header.len() as u64))?);
-    layout.about.attributes = EventAttributes::from_file(&before, attr_size, attrs, attrs_length);
+    layout.features.attributes =
+        EventAttributes::from_file(&before, attr_size, attrs, attrs_length);
     let Some(length) = layout.length else { return Ok(false) };
     let Some(features) = layout.begin.checked_add(length) else { return Ok(false) };
     if !forward.skip_to(features)? {
@@ -192,7 +193,7 @@ fn read_sections(
             return Ok(false);
         }
         let section = forward.read_bytes(size)?;
-        layout.about.take_feature(number, &section);
+        layout.features.take_feature(number, &section);
         if (section.len() as u64) < size {
             return Ok(false);
         }

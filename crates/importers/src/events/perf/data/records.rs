@@ -21,7 +21,7 @@ const COMPRESSED_2: u32 = 83;
 const HEADER: usize = 8;
 
 /// Size of each decompression step, in bytes.
-const STEP: usize = 64 << 10;
+const STEP_BYTES: usize = 64 << 10;
 
 /// Records of a file.
 pub(super) struct PerfRecords<'a> {
@@ -29,11 +29,14 @@ pub(super) struct PerfRecords<'a> {
     bytes: Box<dyn Read + Send + 'a>,
     /// Remaining size of the records' part of the file, in bytes; `None`: everything that follows.
     left: Option<u64>,
+    /// Offset of the end of the latest record in the file, in bytes.
     at: u64,
+    /// Type of the latest record.
     kind: u32,
     body: Vec<u8>,
     /// Decompressed bytes that have not been read yet.
     unpacked: Vec<u8>,
+    /// Offset of the next record in `unpacked`.
     next: usize,
     decoder: Option<Decoder<'static>>,
 }
@@ -176,7 +179,7 @@ impl<'a> PerfRecords<'a> {
         self.left = self.left.map(|left| left.saturating_sub(length));
     }
 
-    /// Takes the next decompressed record, if it is complete.
+    /// Takes the next decompressed record; returns `false` if it is incomplete.
     fn take_unpacked(&mut self) -> bool {
         let rest = self.unpacked.get(self.next..).unwrap_or_default();
         let Some(header) = rest.first_chunk::<HEADER>() else { return false };
@@ -203,13 +206,13 @@ impl<'a> PerfRecords<'a> {
             _ => &self.body,
         };
         let mut input = InBuffer::around(packed);
-        let mut step = vec![0; STEP];
+        let mut step = vec![0; STEP_BYTES];
         loop {
             let mut output = OutBuffer::around(step.as_mut_slice());
             decoder.run(&mut input, &mut output)?;
             let unpacked = output.as_slice();
             self.unpacked.extend_from_slice(unpacked);
-            if unpacked.len() < STEP && input.pos() >= packed.len() {
+            if unpacked.len() < STEP_BYTES && input.pos() >= packed.len() {
                 return Ok(());
             }
             if self.unpacked.len() as u64 > MAX_PERF_SECTION_BYTES {

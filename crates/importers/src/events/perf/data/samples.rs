@@ -46,13 +46,16 @@ const PREEMPTED: i64 = 0x100;
 /// Reader that converts records to events.
 pub(super) struct SampleReader {
     file: PathBuf,
-    about: PerfFeatures,
+    features: PerfFeatures,
     host: NameId,
+    /// Clock offset that the user gave.
     given_offset: Option<i64>,
     is_host_given: bool,
     /// Kind and field names of each format.
-    numbers: FxHashMap<u16, (NameId, Vec<NameId>)>,
+    interned: FxHashMap<u16, (NameId, Vec<NameId>)>,
+    /// Name of each thread that the file names.
     comms: FxHashMap<i32, Box<str>>,
+    /// The attribute name `comm`.
     comm: NameId,
 }
 
@@ -63,16 +66,16 @@ impl SampleReader {
         layout: &PerfLayout,
         sink: &mut EventSink,
     ) -> SampleReader {
-        let about = layout.about.clone();
-        let host = perf.host.clone().or_else(|| about.host.clone());
+        let features = layout.features.clone();
+        let host = perf.host.clone().or_else(|| features.host.clone());
         let host = host.map_or(NameInterner::UNKNOWN, |host| sink.names.intern(&host));
         SampleReader {
             file: layout.file.clone(),
-            about,
+            features,
             host,
             given_offset: perf.offset,
             is_host_given: perf.host.is_some(),
-            numbers: FxHashMap::default(),
+            interned: FxHashMap::default(),
             comms: FxHashMap::default(),
             comm: sink.names.intern("comm"),
         }
@@ -80,7 +83,7 @@ impl SampleReader {
 
     /// Offset that is added to times, in nanoseconds.
     pub(super) fn clock_offset(&self) -> Option<i64> {
-        self.given_offset.or(self.about.offset)
+        self.given_offset.or(self.features.offset)
     }
 
     /// Reads a record, which ends at `offset`.
@@ -101,7 +104,7 @@ impl SampleReader {
                 match self.add_sample(body, sink) {
                     Ok(()) => sink.flush_if_full(&self.file)?,
                     Err((cause, why)) => {
-                        sink.piece.discard_attributes();
+                        sink.batch.discard_attributes();
                         skip_record(summary, cause, || place_at(&self.file, offset), why);
                     }
                 }
@@ -125,7 +128,7 @@ impl SampleReader {
                     self.name_thread(thread as i32, comm);
                 }
             }
-            HEADER_ATTR => self.about.attributes.add_record(body.0),
+            HEADER_ATTR => self.features.attributes.add_record(body.0),
             TRACING_DATA => self.read_feature(TRACING_FEATURE, body.0, sink),
             HEADER_FEATURE => {
                 if let Some(number) = body.take_u64() {
@@ -138,9 +141,9 @@ impl SampleReader {
     }
 
     fn read_feature(&mut self, number: usize, section: &[u8], sink: &mut EventSink) {
-        self.about.take_feature(number, section);
-        self.numbers.clear();
-        if let (false, Some(host)) = (self.is_host_given, &self.about.host) {
+        self.features.take_feature(number, section);
+        self.interned.clear();
+        if let (false, Some(host)) = (self.is_host_given, &self.features.host) {
             self.host = sink.names.intern(host);
         }
     }
@@ -160,7 +163,7 @@ impl SampleReader {
     ) -> Result<(), (&'static str, &'static str)> {
         const DAMAGED: (&str, &str) = ("damaged sample", "its parts do not fit its event");
         let attribute = self
-            .about
+            .features
             .attributes
             .attribute_of_sample(body.0)
             .ok_or(("sample of an unknown event", "no attribute of the file has its id"))?;
@@ -170,10 +173,10 @@ impl SampleReader {
             "its event was recorded without times; perf record -T has them",
         ))?;
         let format = ByteReader(sample.raw).take_u16();
-        let format = format.and_then(|id| Some((id, self.about.formats.get(&id)?)));
+        let format = format.and_then(|id| Some((id, self.features.formats.get(&id)?)));
         let (kind, mut has_comm) = match (format, &attribute.kind) {
             (Some((id, format)), _) => {
-                let (kind, names) = self.numbers.entry(id).or_insert_with(|| {
+                let (kind, names) = self.interned.entry(id).or_insert_with(|| {
                     let fields = format.fields.iter();
                     let fields = fields.map(|field| sink.names.intern(&field.name)).collect();
                     (sink.names.intern(&format.kind), fields)
@@ -191,15 +194,15 @@ impl SampleReader {
         };
         if sample.thread == 0 && !has_comm {
             // perf's name for the idle thread.
-            sink.piece.push_attribute(self.comm, AttributeValue::Text("swapper"));
+            sink.batch.push_attribute(self.comm, AttributeValue::Text("swapper"));
             has_comm = true;
         }
         if let (false, Some(comm)) = (has_comm, self.comms.get(&sample.thread)) {
-            sink.piece.push_attribute(self.comm, AttributeValue::Text(comm));
+            sink.batch.push_attribute(self.comm, AttributeValue::Text(comm));
         }
-        let own = i64::try_from(time).unwrap_or(i64::MAX);
-        sink.piece.end_event(Event {
-            time: own.saturating_add(self.clock_offset().unwrap_or(0)),
+        let recorded = i64::try_from(time).unwrap_or(i64::MAX);
+        sink.batch.end_event(Event {
+            time: recorded.saturating_add(self.clock_offset().unwrap_or(0)),
             kind,
             host: self.host,
             processor: sample.processor,
@@ -220,7 +223,7 @@ fn add_fields(
     for (field, name) in format.fields.iter().zip(names) {
         let bytes = raw.get(field.offset..field.offset.checked_add(field.size)?)?;
         let text;
-        let value = match &field.shown {
+        let value = match &field.encoding {
             FieldEncoding::Int { signed } => AttributeValue::Int(read_int(bytes, *signed)),
             FieldEncoding::Text => {
                 text = String::from_utf8_lossy(ByteReader::trim_padding(bytes)).into_owned();
@@ -239,9 +242,9 @@ fn add_fields(
                 let name = table.iter().find(|(value, _)| *value == number);
                 name.map_or(AttributeValue::Int(number), |(_, name)| AttributeValue::Text(name))
             }
-            FieldEncoding::Flags(table, between) => {
+            FieldEncoding::Flags(table, separator) => {
                 let number = read_int(bytes, false);
-                text = format_flags(number, table, between);
+                text = format_flags(number, table, separator);
                 if text.is_empty() {
                     AttributeValue::Int(number)
                 } else {
@@ -257,11 +260,12 @@ fn add_fields(
                 AttributeValue::Text(&text)
             }
         };
-        sink.piece.push_attribute(*name, value);
+        sink.batch.push_attribute(*name, value);
     }
     Some(())
 }
 
+/// Number in little-endian bytes.
 fn read_int(bytes: &[u8], signed: bool) -> i64 {
     let number = bytes.iter().rev().take(8).fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
     let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
@@ -290,12 +294,14 @@ fn format_address(bytes: &[u8]) -> Option<String> {
     }
 }
 
-fn format_flags(number: i64, table: &[(i64, String)], between: &str) -> String {
+/// Names of the flags that are set in `number`, with `separator` between them.
+fn format_flags(number: i64, table: &[(i64, String)], separator: &str) -> String {
     let set = table.iter().filter(|(value, _)| *value != 0 && number & value == *value);
     let names: Vec<&str> = set.map(|(_, name)| name.as_str()).collect();
-    names.join(between)
+    names.join(separator)
 }
 
+/// Text of a task's state as in the kernel's traces, for example `R+`.
 fn task_state(state: i64) -> String {
     let set = STATES.iter().filter(|(bit, _)| state & bit != 0);
     let letters: Vec<&str> = set.map(|(_, letter)| *letter).collect();

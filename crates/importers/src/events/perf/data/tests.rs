@@ -25,10 +25,10 @@ fn read(bytes: &[u8], offset: Option<i64>) -> (EventSink, ImportSummary) {
 
 /// Events in the order of time, each with its attributes as texts.
 fn sorted(sink: &EventSink) -> Vec<(Event, String, Vec<String>)> {
-    let mut events: Vec<(Event, String, Vec<String>)> = (0..sink.piece.len())
+    let mut events: Vec<(Event, String, Vec<String>)> = (0..sink.batch.len())
         .map(|place| {
-            let event = sink.piece.event_at(place);
-            let attributes = sink.piece.attributes_of_event(place);
+            let event = sink.batch.event_at(place);
+            let attributes = sink.batch.attributes_of_event(place);
             let attributes = attributes
                 .map(|(name, value)| format!("{}={value:?}", sink.names.name_of(name)))
                 .collect();
@@ -129,7 +129,7 @@ fn both_kinds_of_compressed_records_are_unpacked() {
 fn a_file_knows_its_host_and_the_wall_clock() {
     let (sink, summary) = read(SMALL, None);
     assert_eq!(summary.notes, Vec::<String>::new());
-    let event = sink.piece.event_at(0);
+    let event = sink.batch.event_at(0);
     assert_eq!(sink.names.name_of(event.host), "vm");
     let hour = 1_795_636_000_000_000_000..1_795_640_000_000_000_000;
     assert!(hour.contains(&event.time), "{}", event.time);

@@ -23,7 +23,7 @@ impl<'b> ByteReader<'b> {
         Some(u64::from_le_bytes(self.take_bytes(8)?.try_into().ok()?))
     }
 
-    /// Takes a zero-terminated text, including its zero.
+    /// Takes a zero-terminated text and its zero, and returns the text.
     pub(in crate::events::perf) fn take_text(&mut self) -> Option<&'b [u8]> {
         let end = memchr::memchr(0, self.0)?;
         let text = self.take_bytes(end)?;

@@ -20,7 +20,7 @@ pub(in crate::events::perf) struct TracepointField {
     pub(in crate::events::perf) offset: usize,
     /// Size of the field in bytes.
     pub(in crate::events::perf) size: usize,
-    pub(in crate::events::perf) shown: FieldEncoding,
+    pub(in crate::events::perf) encoding: FieldEncoding,
 }
 
 /// How the bytes of a field become a value.
@@ -73,7 +73,7 @@ impl TracepointFormat {
         let kind = format!("{system}/{}", name?);
         if kind == "sched/sched_switch" {
             let states = fields.iter_mut().filter(|field| field.name == "prev_state");
-            states.for_each(|state| state.shown = FieldEncoding::TaskState);
+            states.for_each(|state| state.encoding = FieldEncoding::TaskState);
         }
         Some((id?, TracepointFormat { kind, fields }))
     }
@@ -84,13 +84,17 @@ impl TracepointField {
         if let Some(name) = &known.name {
             self.name.clone_from(name);
         }
-        let is_int = matches!(self.shown, FieldEncoding::Int { .. });
+        let is_int = matches!(self.encoding, FieldEncoding::Int { .. });
         match (&known.table, known.is_address) {
-            (Some((table, None)), _) if is_int => self.shown = FieldEncoding::Symbol(table.clone()),
-            (Some((table, Some(between))), _) if is_int => {
-                self.shown = FieldEncoding::Flags(table.clone(), between.clone());
+            (Some((table, None)), _) if is_int => {
+                self.encoding = FieldEncoding::Symbol(table.clone())
             }
-            (_, true) if self.shown == FieldEncoding::Bytes => self.shown = FieldEncoding::Address,
+            (Some((table, Some(between))), _) if is_int => {
+                self.encoding = FieldEncoding::Flags(table.clone(), between.clone());
+            }
+            (_, true) if self.encoding == FieldEncoding::Bytes => {
+                self.encoding = FieldEncoding::Address
+            }
             _ => {}
         }
     }
@@ -113,14 +117,14 @@ fn parse_field(line: &str) -> Option<TracepointField> {
         None => (declared, false),
     };
     let name = declared.rsplit([' ', '*', ']']).next()?.trim();
-    let shown = match (elsewhere, is_array) {
+    let encoding = match (elsewhere, is_array) {
         ([false, false], false) if matches!(size, 1 | 2 | 4 | 8) => FieldEncoding::Int { signed },
         ([false, false], _) if is_char && is_array => FieldEncoding::Text,
         ([false, false], _) => FieldEncoding::Bytes,
         ([_, relative], _) if is_char => FieldEncoding::TextElsewhere { relative },
         _ => FieldEncoding::Bytes,
     };
-    Some(TracepointField { name: name.to_owned(), offset, size, shown })
+    Some(TracepointField { name: name.to_owned(), offset, size, encoding })
 }
 
 #[cfg(test)]
@@ -148,11 +152,11 @@ mod tests {
             ("dev", 56, 4, FieldEncoding::TextElsewhere { relative: false }),
             ("comm", 60, 16, FieldEncoding::Text),
         ];
-        let expected = expected.map(|(name, offset, size, shown)| TracepointField {
+        let expected = expected.map(|(name, offset, size, encoding)| TracepointField {
             name: name.to_owned(),
             offset,
             size,
-            shown,
+            encoding,
         });
         assert_eq!(format.fields, expected);
     }

@@ -12,8 +12,8 @@ pub(super) enum RecoveredObject {
     Span,
 }
 
-/// Finds the next offset in `text` at which an object begins, at least `passed` bytes after its
-/// beginning, and not at the beginning.
+/// Finds the next span or request in `text` that begins after its first byte and not before the
+/// offset `passed`; returns its offset and its kind.
 pub(super) fn next_object(text: &str, passed: usize) -> Option<(usize, RecoveredObject)> {
     let passed = passed.max(1);
     let rest = text.as_bytes().get(passed..)?;

@@ -64,7 +64,7 @@ pub(crate) fn run_system() -> ManyHostsRun {
         .map(|host| {
             wire::count_datagrams(host);
             let file = lab.file_path(&format!("{}.pcap", host.name()));
-            (host.capture_filtered("eth0", &file, wire::ENDS), file)
+            (host.capture_filtered("eth0", &file, wire::CONNECTION_ENDS), file)
         })
         .collect();
 

@@ -1,18 +1,19 @@
-//! Cache of values of states at one event of the search. States are numbered consecutively, and all
-//! entries expire with the next event. So a table indexed by state that stores the event of each
-//! entry beats a map that has to be cleared.
+//! Cache of values that are computed for states of requests at one event of the search. States are
+//! numbered consecutively, and all entries expire with the next event. So a table indexed by state
+//! that stores the event of each entry beats a map that has to be cleared.
 
-/// Values computed for states at the current event: by state, with the number of the event at which
-/// each was computed.
+/// Values computed for states at the current event.
 #[derive(Debug)]
 pub(super) struct EventCache<T> {
+    /// Number of the current event.
     event: u32,
-    of: Vec<(u32, Option<T>)>,
+    /// For each state the event at which its value was computed, and the value.
+    entries: Vec<(u32, Option<T>)>,
 }
 
 impl<T> Default for EventCache<T> {
     fn default() -> EventCache<T> {
-        EventCache { event: 1, of: Vec::new() }
+        EventCache { event: 1, entries: Vec::new() }
     }
 }
 
@@ -25,18 +26,19 @@ impl<T: Copy> EventCache<T> {
         self.event += 1;
     }
 
+    /// The value of a state, if it was computed at the current event.
     pub(super) fn get(&self, state: u32) -> Option<T> {
-        self.of
+        self.entries
             .get(state as usize)
             .filter(|(event, _)| *event == self.event)
             .and_then(|(_, found)| *found)
     }
 
     pub(super) fn set(&mut self, state: u32, found: T) {
-        if self.of.len() <= state as usize {
-            self.of.resize(state as usize + 1, (0, None));
+        if self.entries.len() <= state as usize {
+            self.entries.resize(state as usize + 1, (0, None));
         }
-        self.of[state as usize] = (self.event, Some(found));
+        self.entries[state as usize] = (self.event, Some(found));
     }
 }
 
