@@ -6,8 +6,8 @@ use super::{CallId, Calls};
 use crate::links::{Links, ParentMessage};
 
 /// Returns the other calls that may have put the work in the queue that the response of `call`
-/// delivers, with their probabilities. Empty if the request of `call` itself is among the possible
-/// causes of the response, since the response then only answers it.
+/// delivers, with their probabilities. Empty if the request of `call` itself is the likeliest cause
+/// of the response, since the response then only answers it.
 pub(super) fn delivering_calls(
     calls: &Calls,
     links: &Links,
@@ -17,12 +17,13 @@ pub(super) fn delivering_calls(
     let is_own = |(cause, _): (ParentMessage, f64)| {
         cause.here().is_some_and(|cause| calls.request(call) == Some(cause))
     };
-    let response = response.filter(|response| !links.parents(*response).any(is_own));
+    let response =
+        response.filter(|response| !links.likeliest_parent(*response).is_some_and(is_own));
     let causes = response.into_iter().flat_map(|response| links.parents(response));
     causes.filter_map(move |(cause, probability)| {
         let cause = calls.known_message(cause)?;
         let by = calls.call_of_message(cause);
-        (calls.request(by) == Some(cause)).then_some((by, probability))
+        (by != call && calls.request(by) == Some(cause)).then_some((by, probability))
     })
 }
 
@@ -77,8 +78,14 @@ mod tests {
         let parent = LikelyParents::from_links(&calls, &links, &candidates).of_call(put).unwrap();
         assert_eq!(parent.call, Some(push));
         assert!((parent.probability - 0.72).abs() < 1e-12);
-        // A response that its own request may have caused delivers nothing.
+        // A small doubt whether the response only answers its own request leaves the rest.
         links.set_parent_rows(delivery.index(), &[(1, 0.9), (0, 0.1)], 0.0);
+        assert_eq!(likeliest_delivering_call(&calls, &links, pop), Some((push, 0.9)));
+        let candidates = CandidateParents::from_links(&calls, &links);
+        let parent = LikelyParents::from_links(&calls, &links, &candidates).of_call(put).unwrap();
+        assert_eq!(parent.call, Some(push));
+        // A response that its own request most likely caused delivers nothing.
+        links.set_parent_rows(delivery.index(), &[(1, 0.4), (0, 0.6)], 0.0);
         assert_eq!(likeliest_delivering_call(&calls, &links, pop), None);
         let candidates = CandidateParents::from_links(&calls, &links);
         assert_eq!(

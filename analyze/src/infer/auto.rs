@@ -50,6 +50,7 @@ mod connections;
 mod continuations;
 mod correlate;
 mod decided;
+mod delivering_kinds;
 mod density;
 mod discipline;
 mod doubted;

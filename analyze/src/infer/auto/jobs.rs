@@ -60,6 +60,10 @@ impl<'trace> Jobs<'trace> {
         }
         let ends = ends(trace, calls, queues, &deliveries);
         for row in deliveries {
+            // What a thread receives for its request is no other work.
+            if queues.is_for_request(calls.call_of_message(row)) {
+                continue;
+            }
             let node = naming.dst(row);
             let Some(begin) = trace.recv_last(row).filter(|_| naming.nodes()[node as usize].traced)
             else {
@@ -202,6 +206,54 @@ impl<'trace> Jobs<'trace> {
     }
 }
 
+/// What asks for work, and receives it, one delivery after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum WorkerKey {
+    /// A thread of a process, over any connection.
+    Thread(NodeId, i32),
+    /// A connection.
+    Flow(FlowId),
+}
+
+/// Nodes whose threads ask for work and wait for it. Such threads may share a pool of connections,
+/// so that the next request for work on a connection says nothing about the delivery before it.
+fn nodes_of_waiting_threads(
+    trace: &MessageTrace,
+    calls: &Calls,
+    queues: &Queues,
+    deliveries: &[MessageId],
+) -> FxHashSet<NodeId> {
+    // By thread: the times at which it asked and received.
+    let mut waits: FxHashMap<(NodeId, i32), Vec<[i64; 2]>> = FxHashMap::default();
+    // By node: the deliveries that it asked for, and those that another thread received.
+    let mut counts: FxHashMap<NodeId, [usize; 2]> = FxHashMap::default();
+    for row in deliveries {
+        let call = calls.call_of_message(*row);
+        let Some(request) = calls.request(call).filter(|_| queues.is_poll(call)) else { continue };
+        let (asked, received) = (trace.message(request), trace.message(*row));
+        let [all, others] = counts.entry(received.dst).or_default();
+        *all += 1;
+        match (asked.src_tid, received.dst_tid, asked.send_first, received.recv_last) {
+            (Some(asking), Some(receiving), Some(from), Some(to)) if asking == receiving => {
+                waits.entry((received.dst, receiving)).or_default().push([from, to]);
+            }
+            _ => *others += 1,
+        }
+    }
+    for ((node, _), times) in &mut waits {
+        times.sort_unstable();
+        // A thread that asks while it waits is an event loop, which serves several workers.
+        let overlapping = times.windows(2).filter(|pair| pair[1][0] < pair[0][1]).count();
+        if let Some([_, others]) = counts.get_mut(node) {
+            *others += overlapping;
+        }
+    }
+    counts.retain(|_, [all, others]| {
+        *all >= MIN_DELIVERIES && DELIVERIES_PER_EXCEPTION * *others <= *all
+    });
+    counts.into_keys().collect()
+}
+
 /// End of each delivery: the time at which the worker asked for more after it or, if workers never
 /// ask, at which it received more after it had sent something.
 fn ends(
@@ -210,19 +262,33 @@ fn ends(
     queues: &Queues,
     deliveries: &[MessageId],
 ) -> FxHashMap<MessageId, i64> {
-    let mut flows: FxHashMap<FlowId, Vec<(i64, WorkerEvent, MessageId)>> = FxHashMap::default();
+    let mut workers: FxHashMap<WorkerKey, Vec<(i64, WorkerEvent, MessageId)>> =
+        FxHashMap::default();
+    let of_threads = nodes_of_waiting_threads(trace, calls, queues, deliveries);
+    let key = |row: MessageId, node: NodeId, thread: Option<i32>| match thread {
+        Some(thread) if of_threads.contains(&node) => WorkerKey::Thread(node, thread),
+        _ => WorkerKey::Flow(trace.flow(row)),
+    };
     for row in deliveries {
-        let Some(time) = trace.recv_last(*row) else { continue };
-        flows.entry(trace.flow(*row)).or_default().push((time, WorkerEvent::Delivery, *row));
+        let message = trace.message(*row);
+        let Some(time) = message.recv_last else { continue };
+        let key = key(*row, message.dst, message.dst_tid);
+        workers.entry(key).or_default().push((time, WorkerEvent::Delivery, *row));
     }
     for row in trace.ids().filter(|row| trace.direction(*row) == FROM_CONNECTING) {
-        let Some(events) = flows.get_mut(&trace.flow(row)) else { continue };
-        let Some(time) = trace.send_first(row) else { continue };
+        let message = trace.message(row);
+        let Some(time) = message.send_first else { continue };
         let asks_for_work = queues.is_poll(calls.call_of_message(row));
+        let key = key(row, message.src, message.src_tid);
+        // A thread's other messages are its work.
+        if matches!(key, WorkerKey::Thread(..)) && !asks_for_work {
+            continue;
+        }
+        let Some(events) = workers.get_mut(&key) else { continue };
         events.push((time, WorkerEvent::Sent { asks_for_work }, row));
     }
     let mut ends = FxHashMap::default();
-    for events in flows.values_mut() {
+    for events in workers.values_mut() {
         events.sort_unstable();
         let polls =
             events.iter().any(|(_, event, _)| *event == WorkerEvent::Sent { asks_for_work: true });

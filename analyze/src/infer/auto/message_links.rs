@@ -5,6 +5,7 @@ use message_trace::MessageId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assignment::Assignment;
+use super::delivering_kinds::DeliveringKinds;
 use super::groundwork::Groundwork;
 use super::service::{MadeCallId, RequestId, Service};
 use super::services::Services;
@@ -33,8 +34,8 @@ struct MessageLinks<'a> {
     early_work: Vec<MessageParents>,
     /// Messages with causes that rare words show.
     by_words: Vec<MessageId>,
-    /// The hops with messages that mostly are deliveries out of queues.
-    delivering: FxHashSet<u32>,
+    /// The kinds of messages that mostly are deliveries out of queues.
+    delivering: DeliveringKinds,
 }
 
 /// The links of all messages, and the messages with causes that rare words show. Warnings about
@@ -54,7 +55,7 @@ pub(super) fn links(
         is_linked: vec![false; trace.len()],
         early_work: Vec::new(),
         by_words: Vec::new(),
-        delivering: delivering_hops(input, groundwork),
+        delivering: DeliveringKinds::new(input, groundwork),
     };
     all.link_deliveries();
     doubted::warn_of_shared_connections(warnings, trace, naming, &groundwork.calls);
@@ -215,7 +216,7 @@ impl MessageLinks<'_> {
     /// Returns whether the message is a delivery out of a queue, or such messages mostly are.
     fn is_delivery(&self, message: MessageId) -> bool {
         self.groundwork.queues.causes(message).is_some()
-            || self.delivering.contains(&self.input.naming.hop(message))
+            || self.delivering.contains(self.input, &self.groundwork.calls, message)
     }
 
     /// Links the messages that no service explains: by the connection or call id, or else as
@@ -255,30 +256,6 @@ impl MessageLinks<'_> {
             self.links.set_parents(message, &parents, spontaneous);
         }
     }
-}
-
-/// The hops with messages that mostly are deliveries: out of a queue, or responses that share a
-/// word with another request than the one before them on their connection.
-fn delivering_hops(input: &InferenceInput<'_>, groundwork: &Groundwork) -> FxHashSet<u32> {
-    let Groundwork { queues, words, calls, .. } = groundwork;
-    let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
-    if words.is_empty() {
-        return FxHashSet::default();
-    }
-    let is_request = |row: MessageId| calls.request(calls.call_of_message(row)) == Some(row);
-    for row in input.trace.ids() {
-        let answered = calls.request(calls.call_of_message(row)).filter(|of| *of != row);
-        let cause = words.cause(row).filter(|(_, sure)| *sure >= DECIDING_RELIABILITY);
-        let is_delivery = queues.causes(row).is_some()
-            || answered
-                .zip(cause)
-                .is_some_and(|(answered, (cause, _))| answered != cause && is_request(cause));
-        let [deliveries, all] = counts.entry(input.naming.hop(row)).or_default();
-        *deliveries += usize::from(is_delivery);
-        *all += 1;
-    }
-    counts.retain(|_, [deliveries, all]| 2 * *deliveries > *all);
-    counts.into_keys().collect()
 }
 
 /// The messages that a node received, by the requests to which an assignment of its calls gives

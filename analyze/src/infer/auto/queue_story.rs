@@ -148,6 +148,15 @@ struct PoppingWorker {
 
 /// Producers that push to a broker at these times, and workers that pop. Returns the story.
 pub(super) fn popping_workers(pushes: &[i64], workers: usize) -> Story {
+    popping_workers_of_jobs(pushes, workers, |number| 70 + lot(number, 180))
+}
+
+/// The story of [`popping_workers`] with pushes of these lengths in bytes, by their numbers.
+pub(super) fn popping_workers_of_jobs(
+    pushes: &[i64],
+    workers: usize,
+    length: impl Fn(i64) -> i64,
+) -> Story {
     let mut story = Story::default();
     let mut idle: Vec<PoppingWorker> = Vec::new();
     for worker in 0..workers {
@@ -158,7 +167,7 @@ pub(super) fn popping_workers(pushes: &[i64], workers: usize) -> Story {
     }
     // The worker that asked first gets the next push.
     for (number, push) in (0..).zip(pushes) {
-        let (from, bytes) = (["shop#1", "shop#2"][number as usize % 2], 70 + lot(number, 180));
+        let (from, bytes) = (["shop#1", "shop#2"][number as usize % 2], length(number));
         let pushed = story.ask(StoryFlow(from, "broker", number % 2), *push, bytes, None, "push");
         let at = push + NETWORK;
         story.reply(StoryFlow(from, "broker", number % 2), at + 40 * US, 4, pushed, "pushed");

@@ -1,7 +1,9 @@
 //! Brokers and workers in handwritten traces: producers put work into a queue, and workers get it
 //! and do it. Also systems that look like a queue and are none.
 
-use super::queue_story::{ALL, NETWORK, Story, StoryFlow, US, popping_workers};
+use super::queue_story::{
+    ALL, NETWORK, Story, StoryFlow, US, popping_workers, popping_workers_of_jobs,
+};
 use super::tests::{MS, lot};
 
 #[test]
@@ -10,6 +12,13 @@ fn the_response_to_a_blocking_pop_is_caused_by_the_push() {
         (0..120).map(|at| 40 * MS * at + lot(at, 30 * MS) + at / 10 * 1200 * MS).collect();
     popping_workers(&pushes, 1).assert_right(1.0, &ALL);
     popping_workers(&pushes, 4).assert_right(1.0, &ALL);
+}
+
+#[test]
+fn a_push_may_be_as_long_as_a_request_for_work() {
+    let pushes: Vec<i64> =
+        (0..120).map(|at| 40 * MS * at + lot(at, 30 * MS) + at / 10 * 1200 * MS).collect();
+    popping_workers_of_jobs(&pushes, 2, |_| 32).assert_right(1.0, &ALL);
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub(super) struct Queues {
     causes: FxHashMap<MessageId, Vec<(MessageId, f64)>>,
     /// The calls that ask for work, whether they received any or not.
     polls: FxHashSet<CallId>,
+    /// The calls of threads that wait for a delivery on behalf of a request of their own.
+    for_requests: FxHashSet<CallId>,
     /// The flows on which deliveries seem to answer messages that do not ask for them.
     push_flows: FxHashSet<FlowId>,
 }
@@ -129,12 +131,22 @@ impl Queues {
         self.polls.contains(&call)
     }
 
+    /// Returns whether the response of the call is delivered to a thread that waits for it on behalf
+    /// of a request of its own, such as the reply of a call through a broker.
+    pub(super) fn is_for_request(&self, call: CallId) -> bool {
+        self.for_requests.contains(&call)
+    }
+
     /// Adds requests for work: those that are sometimes answered with nothing, and those before the
     /// first delivery. If the first message of a kind comes after a delivery, it reports the result
     /// of that delivery, and the next delivery is not its response.
     fn add_polls(&mut self, broker: &Broker, queues: &[ReplyQueue]) {
         for queue in queues {
             let replies = &broker.replies[queue.replies].all;
+            if queue.is_for_requests {
+                self.for_requests.extend(replies.iter().map(|reply| reply.call));
+                continue;
+            }
             let asked = || replies.iter().filter(|reply| reply.request.is_some());
             if !queue.empty.is_empty() || self.come_before_deliveries(broker, asked()) {
                 self.polls.extend(asked().map(|reply| reply.call));

@@ -128,6 +128,12 @@ pub(crate) mod wakes {
     pub(crate) const MAX_SAMPLE: usize = 2000;
     /// Minimum number of woken replies.
     pub(crate) const MIN_WOKEN: usize = 5;
+    /// Largest ratio of the usual lengths of two kinds of replies that may answer the same requests.
+    /// Chosen, not measured.
+    pub(crate) const EQUAL_LENGTH_FACTOR: i64 = 2;
+    /// Number of deliveries to threads with requests of their own among which one may come without
+    /// a push: it was pushed before the recording, or the push was lost. Chosen, not measured.
+    pub(crate) const DELIVERIES_PER_EXCEPTION: usize = 10;
     /// Factor by which replies must be woken more often than by chance.
     pub(crate) const MIN_LIFT: f64 = 4.0;
     /// Minimum log-odds of waking against chance.

@@ -12,7 +12,7 @@ use message_trace::{MessageId, NodeId};
 use rustc_hash::FxHashSet;
 
 use super::broker::{Broker, BrokerReceipt, BrokerReply, ReceiptsOfKind};
-use super::wakes::ReplyQueue;
+use super::wakes::{self, ReplyQueue};
 use crate::tuning::auto::queues::backlog::{
     AGREED_SHARE, FIFO_SHARE, LONGER_FACTOR, MIN_DELIVERIES, MIN_WAIT, NEARLY_ALL, NEIGHBOUR_SHARE,
     WAIT_DIVISOR,
@@ -62,6 +62,7 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(ReplyQueue, Deli
                     empty,
                     to_all: false,
                     sure,
+                    is_for_requests: wakes::is_for_requests(all),
                 },
                 deliveries,
             )

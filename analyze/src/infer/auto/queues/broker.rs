@@ -38,6 +38,9 @@ pub(super) struct BrokerReply {
     pub(super) to_client: bool,
     /// The message that is treated as the request of the reply.
     pub(super) request: Option<MessageId>,
+    /// Whether the thread that sent the request had itself received a request, which it answered
+    /// later: such a thread works for that request, and does not ask for work.
+    pub(super) is_for_request: bool,
     pub(super) call: CallId,
 }
 
@@ -142,6 +145,7 @@ pub(super) fn brokers(
             .filter(|request| *request != row && naming.dst(*request) == naming.src(row))
     };
     let lengths = lengths(trace, naming, request_of);
+    let served = ServedTimes::from_calls(trace, calls);
     let mut brokers: Vec<BrokerBuilder> = Vec::new();
     brokers.resize_with(nodes.len(), BrokerBuilder::default);
     let rows = || trace.ids().filter(|row| !trace.is_connect(*row));
@@ -190,12 +194,49 @@ pub(super) fn brokers(
                 bytes,
                 to_client: nodes[naming.dst(row) as usize].client,
                 request,
+                is_for_request: request.is_some_and(|request| served.contains(trace, request)),
                 call,
             };
             brokers[naming.src(row) as usize].send((naming.hop(row), length, 0), reply);
         }
     }
     brokers.into_iter().filter_map(BrokerBuilder::finish).collect()
+}
+
+/// Times during which a thread has a request that it received and answers itself, on the clock of
+/// its own node.
+struct ServedTimes(FxHashMap<(NodeId, i32), Vec<[i64; 2]>>);
+
+impl ServedTimes {
+    fn from_calls(trace: &MessageTrace, calls: &Calls) -> ServedTimes {
+        let mut threads: FxHashMap<(NodeId, i32), Vec<[i64; 2]>> = FxHashMap::default();
+        for call in calls.iter() {
+            let Some((request, response)) = calls.request(call).zip(calls.response(call)) else {
+                continue;
+            };
+            let (request, response) = (trace.message(request), trace.message(response));
+            if let (Some(thread), Some(begin), Some(end)) =
+                (request.dst_tid, request.recv_last, response.send_first)
+                && response.src_tid == Some(thread)
+            {
+                threads.entry((request.dst, thread)).or_default().push([begin, end]);
+            }
+        }
+        threads.values_mut().for_each(|times| times.sort_unstable());
+        ServedTimes(threads)
+    }
+
+    /// Returns whether the sender of a message had a request when it sent the message.
+    fn contains(&self, trace: &MessageTrace, row: MessageId) -> bool {
+        let message = trace.message(row);
+        let (Some(thread), Some(time)) = (message.src_tid, message.send_first) else {
+            return false;
+        };
+        let Some(times) = self.0.get(&(message.src, thread)) else { return false };
+        // A thread that answers itself has one request at a time.
+        let next = times.partition_point(|[begin, _]| *begin <= time);
+        next.checked_sub(1).is_some_and(|last| time <= times[last][1])
+    }
 }
 
 /// Times at which a broker received or sent the messages on each flow, in order. The trace is in

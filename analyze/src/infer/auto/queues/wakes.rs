@@ -12,9 +12,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::broker::{Broker, BrokerReceipt, BrokerReply, ReceiptsOfKind};
 use crate::tuning::auto::queues::wakes::{
-    CONSTANT_SHARE, FIRST_TIME, HARDLY_SHARE, LENGTH_TOLERANCE, LONG_FACTOR, MAX_LOOKED_AT,
-    MAX_SAMPLE, MIN_LIFT, MIN_ODDS, MIN_OF_LENGTH, MIN_WOKEN, SLOWER_FACTOR, TIME_STEP,
-    TIMES_TRIED, WOKEN_SHARE,
+    CONSTANT_SHARE, DELIVERIES_PER_EXCEPTION, EQUAL_LENGTH_FACTOR, FIRST_TIME, HARDLY_SHARE,
+    LENGTH_TOLERANCE, LONG_FACTOR, MAX_LOOKED_AT, MAX_SAMPLE, MIN_LIFT, MIN_ODDS, MIN_OF_LENGTH,
+    MIN_WOKEN, SLOWER_FACTOR, TIME_STEP, TIMES_TRIED, WOKEN_SHARE,
 };
 
 /// A kind of replies that are caused by messages of other nodes.
@@ -34,6 +34,9 @@ pub(super) struct ReplyQueue {
     pub(super) to_all: bool,
     /// Probability that a reply that seems to be woken was woken.
     pub(super) sure: f64,
+    /// Whether the threads that wait for the replies mostly do so for requests of their own. Then
+    /// what they send does not ask for work.
+    pub(super) is_for_requests: bool,
 }
 
 /// Relation of one kind of receipts to a kind of replies.
@@ -95,7 +98,31 @@ fn queue(broker: &Broker, replies: usize) -> Option<ReplyQueue> {
         [|wakes: &WakeRelation| wakes.hits, |wakes: &WakeRelation| wakes.expected]
             .map(|of| wakes.iter().map(of).sum::<f64>());
     let sure = (1.0 - expected / hits).clamp(0.5, 0.99);
-    Some(ReplyQueue { replies, pushes, within, longer: usual_excess(&woken), empty, to_all, sure })
+    let is_for_requests = is_for_requests(all);
+    let longer = usual_excess(&woken);
+    let queue =
+        ReplyQueue { replies, pushes, within, longer, empty, to_all, sure, is_for_requests };
+    (!is_for_requests || is_balanced(broker, &queue)).then_some(queue)
+}
+
+/// Returns whether most replies are for threads that wait for them on behalf of a request.
+pub(super) fn is_for_requests(all: &[BrokerReply]) -> bool {
+    2 * all.iter().filter(|reply| reply.is_for_request).count() > all.len()
+}
+
+/// Returns whether the queue delivers no more than is pushed. A client that waits for a lock, too,
+/// is answered when another one releases the lock, but most of its requests are answered without a
+/// release.
+fn is_balanced(broker: &Broker, queue: &ReplyQueue) -> bool {
+    let all = &broker.replies[queue.replies].all;
+    let deliveries = || all.iter().filter(|reply| !queue.empty.contains(&reply.bytes));
+    let without_push = if queue.to_all {
+        deliveries().filter(|reply| !was_awaited(reply, queue.within)).count()
+    } else {
+        let pushes: usize = queue.pushes.iter().map(|kind| broker.receipts[*kind].all.len()).sum();
+        deliveries().count().saturating_sub(pushes)
+    };
+    DELIVERIES_PER_EXCEPTION * without_push <= deliveries().count()
 }
 
 /// Returns whether the reply was awaited for so long that it was not sent immediately; `within` is
@@ -210,13 +237,26 @@ fn empty_lengths(long: &[&BrokerReply], is_woken: impl Fn(&BrokerReply) -> bool)
 
 /// Returns whether each side takes both roles at times, which is no queue: the replies are
 /// requested, and most messages that wake them come over connections on which the same requests are
-/// sent.
+/// sent. The same requests have the same length, and responses of about the same length: to push
+/// may by chance be as long as to ask for work.
 fn is_mutual(broker: &Broker, replies: usize, woken: &[(&BrokerReply, &BrokerReceipt)]) -> bool {
-    let asked = broker.replies[replies].asked;
-    let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);
+    let own = &broker.replies[replies];
+    let usual = median_length(&own.all);
+    let alike = broker.replies.iter().filter(|kind| {
+        let [shorter, longer] = [median_length(&kind.all), usual].map(|length| length.max(1));
+        let [shorter, longer] = [shorter.min(longer), shorter.max(longer)];
+        kind.asked == own.asked && kind.asked != 0 && longer <= EQUAL_LENGTH_FACTOR * shorter
+    });
     let asking: FxHashSet<FlowId> =
         alike.flat_map(|kind| &kind.all).map(|reply| reply.flow).collect();
     2 * woken.iter().filter(|(_, by)| asking.contains(&by.flow)).count() > woken.len()
+}
+
+/// Median length of replies, in bytes.
+fn median_length(replies: &[BrokerReply]) -> i64 {
+    let mut lengths: Vec<i64> = replies.iter().map(|reply| reply.bytes).collect();
+    let middle = lengths.len() / 2;
+    if lengths.is_empty() { 0 } else { *lengths.select_nth_unstable(middle).1 }
 }
 
 /// Usual difference in bytes between a delivery and its push, if there is one.

@@ -34,3 +34,17 @@ fn each_request_of_an_event_loop_makes_its_own_call() {
         assert_eq!(counts, [300], "at {concurrency}: one pattern");
     }
 }
+
+#[test]
+fn jobs_belong_to_the_threads_that_received_them_whichever_connection_is_used_next() {
+    // Push, delivery, two calls with their responses. A job is whole or has lost its calls.
+    let counts = pattern_counts("pooled_jobs.py", &["200"], 6);
+    assert_eq!(counts.iter().sum::<u64>(), 200, "{counts:?}");
+}
+
+#[test]
+fn calls_that_wait_for_a_lock_belong_to_the_request_of_their_thread() {
+    // Request, three calls, and the four responses; the locks of another client are shorter.
+    let counts = pattern_counts("locked_table.py", &["100"], 8);
+    assert_eq!(counts.iter().sum::<u64>(), 100, "{counts:?}");
+}
