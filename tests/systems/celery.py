@@ -75,25 +75,6 @@ class CeleryRabbitmq(CeleryRedis):
     def start(self, run):
         shared_servers.postgres(run)
         shared_servers.redis(run, "redis")
-        folder = run.directory("rabbitmq")
-        env = {
-            "HOME": folder,
-            "RABBITMQ_NODENAME": "shop@localhost",
-            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
-            "RABBITMQ_NODE_PORT": run.port("broker"),
-            "RABBITMQ_DIST_PORT": run.port("erlang"),
-            "ERL_EPMD_PORT": run.port("epmd"),
-            "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS":
-                "-kernel inet_dist_use_interface {127,0,0,1}",
-            "RABBITMQ_MNESIA_BASE": folder,
-            "RABBITMQ_LOG_BASE": folder,
-            "RABBITMQ_PID_FILE": folder / "pid",
-            "RABBITMQ_ENABLED_PLUGINS_FILE": folder / "plugins",
-            "RABBITMQ_CONFIG_FILE": folder / "none",
-        }
-        # The command of that name changes the user first, and needs the system's own folders.
-        run.record("rabbitmq", ["/usr/lib/rabbitmq/bin/rabbitmq-server"], env=env)
-        run.wait_port("broker", 60)
+        shared_servers.rabbitmq(run)
         address = f"127.0.0.1:{run.port('broker')}"
         self.start_applications(run, {"BROKER": f"amqp://guest:guest@{address}//"})

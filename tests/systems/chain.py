@@ -9,7 +9,7 @@ WORK = 2
 
 
 class Chain(harness.System):
-    """All requests are processed concurrently, so that later ones overtake."""
+    """All requests are processed concurrently, so that later requests overtake earlier ones."""
 
     name = "chain"
     packages = ()

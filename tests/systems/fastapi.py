@@ -45,7 +45,7 @@ class FastapiUvloop(FastapiAsyncio):
 
 
 class FastapiQueuedWrites(FastapiUvloop):
-    """An older uvloop, which queues all writes to the end of each turn."""
+    """An older uvloop, which queues all writes to the end of each turn of the event loop."""
 
     name = "fastapi-uvloop-0.22"
     pip = ("fastapi", "uvicorn", "uvloop==0.22.1", "asyncpg", "redis", "httpx")

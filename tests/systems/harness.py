@@ -53,10 +53,11 @@ class System:
     per_request = ()
     # Ports with connections that carry several concurrent requests (HTTP/2).
     multiplexed = ()
-    # Ports at which each request begins with an id, whatever responses are sent in between.
+    # Ports at which each request begins with an id. Data without an id continues the request, even if
+    # the server has begun to respond.
     marked = ()
-    # Ports of brokers with clients that ask for unknown work: an id that is only in the response
-    # belongs to a delivery, and the call that asked for work was made for no request.
+    # Ports of brokers whose clients ask for work without knowing which: an id that is only in the
+    # response belongs to the delivered work, and the call that asked for it was made for no request.
     deliveries = ()
     # Further options of `sockcap record`.
     record_options = ()
@@ -125,7 +126,9 @@ class Run:
         self.at_end = []
 
     def port(self, name):
-        """The port of that name: a free one, below the range of clients."""
+        """The number of the port with this name: a free port, chosen at the first use, below the range
+        of ports that clients get.
+        """
         while name not in self.ports:
             number = random.randrange(20000, 32000)
             with socket.socket() as probe:
@@ -138,7 +141,7 @@ class Run:
         return self.ports[name]
 
     def python(self):
-        """The Python with the system's pip packages, or the one that runs this."""
+        """The Python with the system's pip packages, or the one that runs this harness."""
         return str(self.cache / "venv" / "bin" / "python") if self.system.pip else sys.executable
 
     def directory(self, name, user=None):
@@ -186,16 +189,14 @@ class Run:
         return process
 
     def client(self, script, *arguments, timeout=240, host="client"):
-        """Runs a recorded client of `clients/` to its end; fails if it does."""
+        """Runs a recorded client of `clients/` to its end; fails if the client fails."""
         argv = [self.python(), HERE / "clients" / script, *arguments]
         process = self.record("client", argv, host=host)
         if process.wait(timeout) != 0:
             raise RuntimeError(f"client failed: {self.last_lines('client')}")
 
     def count(self, name, counts):
-        """Writes the result of `counts()` after the load to the log of that name, in a run with
-        names.
-        """
+        """In a run with names, writes the result of `counts()` to the log `name` after the load."""
         if self.names:
             self.at_end.append(lambda: (self.log / name).write_text(counts()))
 
@@ -240,8 +241,8 @@ class Run:
             begun = time.monotonic()
             self.system.load(self, self.requests, self.concurrency)
             seconds = time.monotonic() - begun
-            # Work of requests after their responses belongs to them; and the kernel gives tcpdump
-            # the last packets up to a second late.
+            # Requests may cause work after their responses; and the kernel gives tcpdump the last
+            # packets up to a second late.
             time.sleep(2.0)
             self.end_capture(capture)
             for each in self.at_end:
@@ -289,7 +290,7 @@ class Run:
 
 
 def accepts(port, address="127.0.0.1"):
-    """Whether the port accepts connections."""
+    """Whether a program accepts connections at the port."""
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex((address, port)) == 0

@@ -34,7 +34,8 @@ def recorded_names(data):
     responses = defaultdict(list)
     for row in table(data, "operations"):
         flow, _, source, target = places[row["message"]]
-        # Its response is a single byte, which could begin anything and is not kept.
+        # The response to a request for TLS is a single byte, which could begin anything and is not
+        # kept.
         if row["name"] == "TLS":
             continue
         if row["role"] == "request":
@@ -50,8 +51,8 @@ def recorded_names(data):
     return found
 
 
-def secrets(data):
-    """The files below a folder that contain an id of a request."""
+def files_with_ids(data):
+    """Paths of the files below a folder that contain an id of a request."""
     files = (path for path in Path(data).rglob("*") if path.is_file())
     return [str(path.relative_to(data)) for path in files if wire.ID.search(path.read_bytes())]
 
@@ -78,7 +79,7 @@ def score(system, folder):
             "missing": sorted(map(repr, (logged.pairs - had).items())),
             "wrong": sorted(map(repr, (had - logged.pairs).items())),
         })
-    left = secrets(data)
+    left = files_with_ids(data)
     if left:
         raise RuntimeError(f"ids that clients sent are in {', '.join(left[:5])}")
     return rows

@@ -17,7 +17,7 @@ WORKERS = 16
 
 
 class Pool(harness.System):
-    """The common part of all of them: the backends, and the load."""
+    """The common part of all pools: the backends, and the load."""
 
     requests = 1000
     record_options = ("--resources",)
@@ -63,7 +63,7 @@ class Cpp(Pool):
 
 
 class CppWriter(Cpp):
-    """The same with a writer."""
+    """The same with a writer thread, which sends the responses."""
 
     name = "pool-cpp-writer"
     answers = "writer"
@@ -80,7 +80,7 @@ class Java(Pool):
 
 
 class JavaWriter(Java):
-    """The same with a writer."""
+    """The same with a writer thread, which sends the responses."""
 
     name = "pool-java-writer"
     answers = "writer"
@@ -97,7 +97,7 @@ class Python(Pool):
 
 
 class PythonWriter(Python):
-    """The same with a writer."""
+    """The same with a writer thread, which sends the responses."""
 
     name = "pool-python-writer"
     answers = "writer"
@@ -120,7 +120,7 @@ class Rust(Pool):
 
 
 class RustWriter(Rust):
-    """The same with a writer."""
+    """The same with a writer thread, which sends the responses."""
 
     name = "pool-rust-writer"
     answers = "writer"

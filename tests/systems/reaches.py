@@ -27,9 +27,9 @@ def entry_above(call, by_number, truth):
     return None
 
 
-def reached(folder, options):
-    """By caller and port: calls with a known id, and the ones that lead back to the entry of their
-    id.
+def count_reached(folder, options):
+    """The facts of a run, and for each caller and port the number of calls with a known id, and of
+    calls that lead back to the entry of the request with their id.
     """
     truth = score.Truth(folder)
     calls, _ = score.analyzed(folder, options)
@@ -57,7 +57,7 @@ def main():
     arguments = parser.parse_args()
     rows = []
     for folder in arguments.folders:
-        about, counts = reached(folder, arguments.options)
+        about, counts = count_reached(folder, arguments.options)
         for hop in dict.fromkeys(hop for hop, _ in counts):
             known = counts[hop, "known"]
             led = table.share(counts[hop, "reached"], known)

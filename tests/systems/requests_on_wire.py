@@ -1,19 +1,20 @@
-"""The requests of a connection that carries several concurrently, read from its bytes on the wire.
+"""The requests of a connection that carries several requests concurrently, read from its bytes on
+the wire.
 
-In HTTP/2 each stream is a request, in Redis each command: one packet may contain many of them, and
-one of them may span many packets. Other protocols are not divided here.
+In HTTP/2 each stream is a request, in Redis each command: a packet may contain many requests, and a
+request may span many packets. Other protocols are not divided here.
 """
 
 import bisect
 from dataclasses import dataclass, field
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-FRAME_HEAD = 9
+FRAME_HEAD_BYTES = 9
 HEADERS = 1
 
 
 @dataclass
-class Bytes:
+class SentBytes:
     """Everything that one side of a connection sent, with times."""
 
     parts: list = field(default_factory=list)
@@ -45,7 +46,9 @@ class Bytes:
 
 @dataclass
 class Request:
-    """A request: the times of its first and last byte, its bytes, and its stream."""
+    """A request: the times of its first and last byte in ns since 1970, its content, its size on the
+    wire in bytes, and its HTTP/2 stream.
+    """
 
     start: int
     sent: int
@@ -65,20 +68,20 @@ def requests(side):
 
 
 def streams(whole, time):
-    """Each HTTP/2 stream that began with headers, in the order of these."""
+    """A request for each HTTP/2 stream that began with headers, in the order of the headers."""
     found = {}
     at = len(PREFACE)
-    while at + FRAME_HEAD <= len(whole):
+    while at + FRAME_HEAD_BYTES <= len(whole):
         length = int.from_bytes(whole[at : at + 3], "big")
         kind, stream = whole[at + 3], int.from_bytes(whole[at + 5 : at + 9], "big") & 0x7FFFFFFF
-        end = at + FRAME_HEAD + length
+        end = at + FRAME_HEAD_BYTES + length
         if end > len(whole):
             break
         if kind == HEADERS and stream not in found:
             found[stream] = Request(time(at), 0, b"", 0, stream)
         if (request := found.get(stream)) is not None and kind < 2:
             # Only headers and data are parts of the request; other frames control its stream.
-            request.text += whole[at + FRAME_HEAD : end]
+            request.text += whole[at + FRAME_HEAD_BYTES : end]
             request.size += end - at
             request.sent = time(end - 1)
         at = end

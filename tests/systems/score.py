@@ -13,8 +13,9 @@ from pathlib import Path
 import harness
 import wire
 
-# sockcap reads its time before the system call, and the packet has a time some microseconds later,
-# from the same clock, which may differ a little between two processors.
+# Maximum time by which a packet may seem older than the call that sent it. sockcap reads the clock
+# before the system call, and the packet is timed later by the same clock, which may differ a little
+# between two processors.
 SLACK_NS = 1_000
 
 
@@ -59,17 +60,17 @@ class Truth:
         self.by_flow = defaultdict(list)
         self.id_of = {}
         for connection in seen:
-            together = connection.ids()
-            whole = port_of(connection.server) in per_request and len(together) == 1
+            all_ids = connection.ids()
+            has_one_id = port_of(connection.server) in per_request and len(all_ids) == 1
             for exchange in connection.exchanges:
                 is_delivery = port_of(connection.server) in deliveries
-                ids = exchange.request_ids if is_delivery else together if whole else exchange.ids()
+                ids = exchange.request_ids if is_delivery else all_ids if has_one_id else exchange.ids()
                 if len(ids) == 1:
                     self.id_of[id(exchange)] = next(iter(ids))
                 ends = (connection.client, connection.server)
                 self.by_flow[ends].append(exchange)
                 if connection.turned:
-                    # What is sent responds to the connection setup, or is a message by itself.
+                    # The server's data responds to the connection setup, or is a message by itself.
                     self.by_flow[ends[::-1]].append(exchange)
         for exchanges in self.by_flow.values():
             exchanges.sort(key=lambda exchange: exchange.start)
@@ -85,7 +86,9 @@ class Truth:
                     yield exchange, found, server in self.entry, self.names[server]
 
     def match(self, calls):
-        """The exchange of each call by its number, and how many calls could not be matched."""
+        """The exchange of each call, by the number of the call, and the number of calls that could not
+        be matched because they merge several requests.
+        """
         matched = {}
         mixed = 0
         flows = defaultdict(list)
@@ -131,9 +134,9 @@ class Truth:
                 mixed += len(group) - 1
                 several = len({self.id_of.get(id(one)) for one in between}) > 1
                 if several and str(between[0].size) != call["request_bytes"]:
-                    # A single call of several requests: it matches none of them. If it is as long
-                    # as the first of them, it matches that one, and the calls of the others are
-                    # missing.
+                    # The call merges several requests, so it matches none of them. If it is only as
+                    # long as the first request, it matches this one, and the calls of the other
+                    # requests are missing.
                     mixed += 1
                 elif between:
                     matched[call["call_id"]] = between[0]
@@ -149,8 +152,8 @@ def matched_by_place(calls, exchanges):
     bytes.
 
     The kernel may put data that was written at different times into one packet, so that times are
-    useless. Both are in order. Calls may have begun before the packets were captured. If sizes
-    differ anywhere after that, some are unknown, and nothing is matched.
+    useless. Calls and exchanges are both in order. The first calls may be older than the capture of
+    packets. If the sizes of the others differ anywhere, some are missing, and nothing is matched.
     """
     last = calls[-len(exchanges) :] if exchanges else []
     sizes = [str(exchange.size) for exchange in exchanges]

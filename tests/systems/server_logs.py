@@ -9,8 +9,9 @@ import re
 import socket
 from collections import Counter, defaultdict
 
-# The kept bytes of a turn of a protocol other than HTTP, and the part of them that is a statement's
-# in PostgreSQL and in MySQL.
+# sockcap keeps this many bytes of a turn, which is all data that one side of a connection sends before
+# the other responds, in protocols other than HTTP. This many of them are the statement in PostgreSQL
+# and in MySQL.
 TURN_BYTES = 256
 STATEMENT_BYTES = TURN_BYTES - 5
 
@@ -29,9 +30,10 @@ TABLES = [
 class LoggedRequests:
     """A server's log of one port: how often each name had each status.
 
-    `only`: the names that it counts, if it does not count others. `unlogged`: names that it does
-    not log. `failed_apart`: failed requests have no name. `least`: the share that must be found,
-    if clients send more at a time than is kept of a turn.
+    `only`: the names that the server counts, if it does not count others. `unlogged`: names that it
+    does not log. `failed_apart`: failed requests are counted without a name. `least`: the share of
+    the logged requests that sockcap must find; below 1 if clients send more at a time than sockcap
+    keeps.
     """
 
     def __init__(self, pairs, only=None, unlogged=(), failed_apart=False, least=1.0):
@@ -42,7 +44,7 @@ class LoggedRequests:
         self.least = least
 
     def known(self, found):
-        """The found names that the server could know, in its terms."""
+        """The found names that the server logs, without statuses if the log has none."""
         statuses = any(status is not None for _, status in self.pairs)
         result = Counter()
         for (name, status), count in found.items():
@@ -95,7 +97,7 @@ def access(path):
 
 def calls(path):
     """gRPC calls in a log with lines of the form `access SERVICE/METHOD STATUS`."""
-    # Threads may write two into one line.
+    # Threads may write two calls into one line.
     return LoggedRequests(re.findall(r"access ([\w.]+/\w+) ([A-Z_]+)", path.read_text(errors="replace")))
 
 

@@ -1,4 +1,5 @@
-"""Servers that several systems use: Postgres, Redis, gunicorn, Node, nginx and haproxy, recorded.
+"""Servers that several systems use, recorded: Postgres, Redis, RabbitMQ, gunicorn, Node, nginx and
+haproxy.
 
 All listen on 127.0.0.1 at a port of the run, and keep their files below the run's own folder.
 """
@@ -70,9 +71,32 @@ def redis(run, port="redis", host="host"):
     run.count(f"redis-{port}.counts", lambda: server_logs.redis_counts(run.port(port)))
 
 
+def rabbitmq(run, port="broker", host="host"):
+    """A RabbitMQ node of its own, with the user `guest`."""
+    folder = run.directory("rabbitmq")
+    env = {
+        "HOME": folder,
+        "RABBITMQ_NODENAME": "shop@localhost",
+        "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+        "RABBITMQ_NODE_PORT": run.port(port),
+        "RABBITMQ_DIST_PORT": run.port("erlang"),
+        "ERL_EPMD_PORT": run.port("epmd"),
+        "ERL_EPMD_ADDRESS": "127.0.0.1",
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
+        "RABBITMQ_MNESIA_BASE": folder,
+        "RABBITMQ_LOG_BASE": folder,
+        "RABBITMQ_PID_FILE": folder / "pid",
+        "RABBITMQ_ENABLED_PLUGINS_FILE": folder / "plugins",
+        "RABBITMQ_CONFIG_FILE": folder / "none",
+    }
+    # The command of that name changes the user first, and needs the system's own folders.
+    run.record("rabbitmq", ["/usr/lib/rabbitmq/bin/rabbitmq-server"], env=env, host=host)
+    run.wait_port(port, 60)
+
+
 def gunicorn(run, name, app, port, workers, threads=1, env=None, host="host", kind=None):
     """A Python web application of `apps/`: `app` is `folder/module:name`, and `kind` the class of
-    workers. Not waited for.
+    workers. Returns before it accepts connections.
     """
     folder, _, target = app.rpartition("/")
     argv = [run.python(), "-m", "gunicorn", "--no-control-socket", "--log-level", "warning"]
@@ -87,7 +111,9 @@ def gunicorn(run, name, app, port, workers, threads=1, env=None, host="host", ki
 
 
 def node(run, name, script, env, host="host"):
-    """A Node program of `apps/`, with the npm packages of its system. Not waited for."""
+    """A Node program of `apps/`, with the npm packages of its system. Returns before it accepts
+    connections.
+    """
     folder, _, file = script.rpartition("/")
     env = {**env, "NODE_PATH": run.cache / "node_modules"}
     run.record(name, ["node", file], env=env, cwd=copied(run, folder), host=host)

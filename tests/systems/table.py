@@ -49,7 +49,7 @@ def hop_rows(scores):
 
 
 def wrong_lines(scores, limit=8):
-    """The errors, the most frequent first: one line each."""
+    """A line for each kind of wrongly attributed calls, the most frequent first."""
     for one in scores:
         for what, count in list(one["wrong"].items())[:limit]:
             yield f"{one['system']} at {one['concurrency']}: {count} times {what}"

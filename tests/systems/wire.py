@@ -1,4 +1,4 @@
-"""Truth from the wire: which request's id was in which exchange of which connection.
+"""Truth from the wire: the ids of requests in each exchange of each connection.
 
 It is read from the packets that tcpdump wrote, independently of sockcap. An exchange is the data
 that a client sends on a connection before the server responds, and the response. If a connection
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import requests_on_wire
 
 ID = re.compile(rb"skid\d{7}x")
-# An id may be cut by the end of a packet: this much of the previous one is searched again.
+# Length of an id in bytes. As the end of a packet may cut an id, almost as many bytes of the previous
+# packet are searched again.
 ID_LENGTH = 12
 
 
@@ -124,11 +125,11 @@ class Direction:
     def __init__(self):
         self.expected = None
         self.tail = b""
-        # Offsets of missing bytes so far, and their numbers.
+        # Missing bytes so far: the number of bytes of each gap, by the sequence number of its first.
         self.missing = {}
 
     def take(self, packet):
-        """The ids that are complete with this segment, and how many bytes are new."""
+        """The ids that end in this segment, and the number of its bytes that were not seen before."""
         payload = packet.payload
         if self.expected is not None:
             # Distances of sequence numbers are modulo 2^32; a negative one was sent before.
@@ -190,10 +191,10 @@ def connections(path, server_ports, multiplexed=(), marked=()):
         port = int(connection.server.rpartition(":")[2])
         many = port in multiplexed
         if many and to_server:
-            side = shared.setdefault(id(connection), (connection, requests_on_wire.Bytes()))
+            side = shared.setdefault(id(connection), (connection, requests_on_wire.SentBytes()))
             side[1].take(packet)
-        # A server that greets first does so before the first exchange; its greeting is none, unless
-        # nothing else is ever sent.
+        # The greeting of a server that sends first comes before the first exchange. It is no exchange,
+        # unless nothing else is ever sent on the connection.
         if to_server:
             begins = answering[0] and (found or port not in marked)
             if begins or not connection.exchanges or (many and found):
