@@ -9,7 +9,6 @@ mod flows;
 mod hooks;
 mod log;
 mod platform;
-#[cfg(not(feature = "injected"))]
 mod runtimes;
 mod state;
 mod tuning;

@@ -19,7 +19,6 @@ pub(crate) mod settings;
 #[cfg(feature = "injected")]
 pub(crate) mod slot;
 pub(crate) mod thread;
-#[cfg(not(feature = "injected"))]
 pub(crate) mod unfollowed_runtime;
 #[cfg(feature = "injected")]
 pub(crate) mod unix_peers;

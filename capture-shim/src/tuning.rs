@@ -311,16 +311,27 @@ pub(crate) const MAX_MAPPED: usize = (1 << 16) + 256;
 const _: () = assert!(SEGMENT_BYTES.is_power_of_two() && SEGMENT_BYTES > CHUNK_BYTES);
 const _: () = assert!(MAX_SCRATCHES <= 64);
 
-/// Binary logarithm of the size of the table with Python's live contexts: a connection of asyncio
-/// has 3 to 5, and a task one. An entry has 24 bytes, and takes memory only once it is used.
-/// Chosen, not measured.
+/// Binary logarithm of the size of the table with the live contexts of Python and Ruby: a
+/// connection of asyncio has 3 to 5, a task and a fiber one. An entry has 32 bytes, and takes memory only once
+/// it is used. Chosen, not measured.
 #[cfg(not(feature = "injected"))]
 pub(crate) const CONTEXT_TABLE_BITS: u32 = 16;
 
-/// Number of entries of the table of Python's contexts at which a context may be. Chosen, not
+/// Number of entries of the table of contexts at which a context may be. Chosen, not
 /// measured: at half of its size, a run of that many used entries is rare.
 #[cfg(not(feature = "injected"))]
 pub(crate) const CONTEXT_PROBES: usize = 16;
+
+/// Maximum distance of a fiber's execution context from the beginning of the fiber's structure, in
+/// bytes. Chosen, not measured: the whole structure has about a thousand in Ruby 3.1.
+#[cfg(not(feature = "injected"))]
+pub(crate) const MAX_FIBER_BYTES: usize = 4096;
+
+/// Maximum size of the thread-local data of Ruby's object in which the word of the running fiber is
+/// searched for, in bytes: the library of Ruby 3.1 has 16, and a program may have more of its own.
+/// Chosen, not measured.
+#[cfg(not(feature = "injected"))]
+pub(crate) const MAX_THREAD_LOCAL_BYTES: usize = 1 << 16;
 
 /// Number of descriptors, from 0 on, whose queued sends in uvloop are followed: 64 KiB, which take
 /// memory only once they are used. Chosen, not measured.

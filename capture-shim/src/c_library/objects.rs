@@ -171,6 +171,13 @@ pub(crate) fn program_code() -> Option<[usize; 2]> {
 /// The dynamic linker's structure for debuggers, found by the program's own dynamic section; null
 /// if the section does not name it.
 fn debug_from_program() -> *const LinkerDebug {
+    program_object().map_or(ptr::null(), |program| {
+        ptr::with_exposed_provenance(program.dynamic_value(kind::DEBUG))
+    })
+}
+
+/// The program, by the headers that the kernel has mapped; `None` if it has no dynamic section.
+pub(crate) fn program_object() -> Option<LoadedObject> {
     // SAFETY: takes only numbers.
     let [table, count] =
         [libc::AT_PHDR, libc::AT_PHNUM].map(|kind| unsafe { libc::getauxval(kind) } as usize);
@@ -183,10 +190,9 @@ fn debug_from_program() -> *const LinkerDebug {
             _ => {}
         }
     }
-    let (Some(base), Some(dynamic)) = (base, dynamic) else { return ptr::null() };
+    let (base, dynamic) = (base?, dynamic?);
     let dynamic = ptr::with_exposed_provenance(base.wrapping_add(dynamic));
-    let program = LoadedObject { base, dynamic, file: ptr::null() };
-    ptr::with_exposed_provenance(program.dynamic_value(kind::DEBUG))
+    Some(LoadedObject { base, dynamic, file: ptr::null() })
 }
 
 /// The dynamic linker's structure for debuggers, found by its symbol in glibc and in musl; null if

@@ -96,7 +96,6 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     partial_chunks::watch_thread_ends();
     #[cfg(not(feature = "injected"))]
     super::buffered::follow_files();
-    #[cfg(not(feature = "injected"))]
     crate::runtimes::follow_runtimes();
     if let Some(state) = state::current_state() {
         // SAFETY: the process has one thread.

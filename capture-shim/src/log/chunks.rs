@@ -185,13 +185,10 @@ impl RecordWriter {
             partial_chunks::expect_end();
         }
         self.begin_goroutine();
-        #[cfg(not(feature = "injected"))]
         if is_first && let Some((name, flags)) = state::unfollowed_runtime::name_and_flags() {
             let words = encode::unfollowed_runtime_record(anchor.ticks, name, flags);
             self.append_words(words.as_slice());
         }
-        #[cfg(feature = "injected")]
-        let _ = is_first;
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {
             // SAFETY: takes no arguments.

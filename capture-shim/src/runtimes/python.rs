@@ -8,7 +8,7 @@
 //!
 //! ```text
 //!   symbol table: PyContext_CopyCurrent, ...     which extension modules are bound to: a new
-//!                                                context gets a number (hooks.rs, numbers.rs)
+//!                                                context gets a number (hooks.rs)
 //!   type of contexts: tp_new, tp_dealloc         likewise; the number of a context ends with it
 //! ```
 //!
@@ -24,12 +24,12 @@ mod greenlet;
 mod hooks;
 mod interpreter;
 mod libraries;
-mod numbers;
 mod queued;
 mod uvloop;
 
 use core::sync::atomic::Ordering::Relaxed;
 
+use super::numbers;
 use crate::c_library::objects::{self, LoadedObject};
 use crate::platform::raw::{self, PAGE};
 use crate::state::unfollowed_runtime;

@@ -77,6 +77,12 @@ pub(crate) struct ThreadLogState {
     /// `runtimes/python/hooks.rs`; 0 for none.
     #[cfg(not(feature = "injected"))]
     pub(crate) claimed: AtomicU64,
+    /// Execution context of the fiber that the thread ran last, and the thread of Ruby that ran it,
+    /// see `runtimes/ruby/events.rs`; 0 for none.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) fiber: AtomicUsize,
+    #[cfg(not(feature = "injected"))]
+    pub(crate) fiber_thread: AtomicUsize,
 }
 
 const _: () = assert!(size_of::<ThreadLogState>() == 704);

@@ -37,6 +37,12 @@ pub(crate) fn note_unfollowed() {
     REASON.store(UNKNOWN, Release);
 }
 
+/// Notes that the tasks of the runtime are followed from now on.
+#[cfg(not(feature = "injected"))]
+pub(crate) fn note_followed() {
+    REASON.store(FOLLOWED, Release);
+}
+
 /// Notes that the user had the runtime left out.
 pub(crate) fn note_left_out() {
     REASON.store(LEFT_OUT, Release);

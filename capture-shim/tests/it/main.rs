@@ -10,9 +10,11 @@
 
 mod heads;
 mod java;
+mod named_only;
 #[cfg(target_arch = "x86_64")]
 mod platform;
 mod rare_words;
+mod ruby;
 mod tokio;
 #[allow(dead_code, reason = "figures of the whole library")]
 #[path = "../../src/tuning.rs"]

@@ -201,7 +201,7 @@ pub mod runtime {
     /// Flag: the user had the runtime left out.
     pub const IS_LEFT_OUT: u32 = 1 << 0;
     /// Name of each runtime, as users give it.
-    pub const NAMES: [&str; 3] = ["go", "python", "tokio"];
+    pub const NAMES: [&str; 6] = ["go", "java", "node", "python", "ruby", "tokio"];
 }
 
 /// Classes and flags of a snippet's record, see `kind::SNIPPET`.

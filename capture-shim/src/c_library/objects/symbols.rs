@@ -219,6 +219,19 @@ impl LoadedObject {
         self.segment_flags(address).is_some_and(|flags| flags & libc::PF_X != 0)
     }
 
+    /// Whether the object has this text at an address, which may be any number.
+    #[cfg(not(feature = "injected"))]
+    pub(crate) fn has_text(&self, address: usize, text: &[u8]) -> bool {
+        let last = address.wrapping_add(text.len()).wrapping_sub(1);
+        let has_address = |address| self.segment_flags(address).is_some();
+        // SAFETY: both ends are in the object, and its segments are longer than a text.
+        has_address(address)
+            && has_address(last)
+            && unsafe {
+                core::slice::from_raw_parts(ptr::with_exposed_provenance::<u8>(address), text.len())
+            } == text
+    }
+
     /// Flags (`PF_`) of the segment that contains an address; `None` if there is none.
     #[cfg(not(feature = "injected"))]
     fn segment_flags(&self, address: usize) -> Option<u32> {

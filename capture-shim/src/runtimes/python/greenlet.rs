@@ -10,9 +10,9 @@ use core::mem::transmute;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::{hooks, libraries, numbers};
+use super::{hooks, libraries};
 use crate::platform::clock;
-use crate::runtimes::contexts;
+use crate::runtimes::{contexts, numbers};
 use crate::state::context_source::ContextStart;
 
 /// Name of the capsule with the functions for C.

@@ -12,9 +12,9 @@ use core::sync::atomic::{AtomicU8, AtomicUsize};
 
 use socket_log::layout::goroutine;
 
-use super::{interpreter, numbers};
+use super::interpreter;
 use crate::platform::clock;
-use crate::runtimes::contexts;
+use crate::runtimes::{contexts, numbers};
 use crate::state::context_source::{self, ContextSource, ContextStart};
 use crate::state::{thread, unfollowed_runtime};
 

@@ -55,7 +55,7 @@ pub(super) struct RecordOptions {
     #[arg(long)]
     pub(super) no_words: bool,
     /// Do not follow tasks within a thread: of any runtime, or of those in LIST, comma-separated
-    /// (go, java, node, python, tokio)
+    /// (go, java, node, python, ruby, tokio)
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = left_out_runtimes)]
     no_runtimes: Option<String>,
     /// Record only flows with this port at either end; comma-separated (at most 64)

@@ -19,6 +19,7 @@ mod descriptors;
 mod directory;
 mod encrypted;
 mod encrypted_parts;
+mod fibers;
 mod forgotten;
 mod heads;
 mod host;

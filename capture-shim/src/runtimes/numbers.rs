@@ -1,5 +1,6 @@
-//! Numbers of contexts by their addresses. An address is used again after its context was freed, so
-//! a context is numbered when it is made, and its number ends with it.
+//! Numbers of contexts of Python and Ruby by their addresses. An address is used again after its
+//! context was freed, so a context is numbered when it is made, or a fiber when it begins, and its
+//! number ends with it.
 //!
 //! The table has a fixed size and no locks. A context for which there is no room has no number: its
 //! records are of the thread.
@@ -17,7 +18,7 @@ pub(super) struct Entry {
     /// Address of the context; 0 if the entry is free, [`BUSY`] while it is changed.
     address: AtomicUsize,
     pub(super) number: AtomicU32,
-    /// Id of the thread that the context acts for, see [`super::hooks`]; 0 for none.
+    /// Id of the thread that the context acts for, see `python/hooks.rs`; 0 for none.
     pub(super) acts_for: AtomicU32,
     /// Thread id of the thread or context that started the context; 0 once its start is in the log,
     /// or if it is not known.
@@ -33,7 +34,7 @@ const BUSY: usize = 1;
 /// Number of entries.
 const ENTRIES: usize = 1 << CONTEXT_TABLE_BITS;
 
-/// The table; null if the program has no Python.
+/// The table; null if the program has no runtime that uses it.
 static TABLE: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 
 /// Number of the latest context.
@@ -41,6 +42,9 @@ static LATEST: AtomicU32 = AtomicU32::new(0);
 
 /// Maps the table. Memory is taken as entries are used. Returns false if the kernel refuses.
 pub(super) fn make_table() -> bool {
+    if !TABLE.load(Acquire).is_null() {
+        return true;
+    }
     match raw::map_anonymous(ENTRIES * size_of::<Entry>()) {
         Some(memory) => TABLE.store(memory.cast(), Release),
         None => return false,
