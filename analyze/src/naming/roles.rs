@@ -28,8 +28,8 @@ pub(super) struct ServerRoles {
 
 impl ServerRoles {
     /// Finds the roles of the nodes of `outline`. A node is a server if it ever uses a fixed port
-    /// of its own; with `grain` host a host is a node, and otherwise a process is, since a thread that
-    /// only makes calls is not a client within its process.
+    /// of its own; with `grain` host a host is a node, and otherwise a process is, since a thread
+    /// that only makes calls is not a client within its process.
     pub(super) fn from_trace(
         outline: &TraceOutline,
         identities: &[NodeIdentity],

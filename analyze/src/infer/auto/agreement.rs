@@ -43,7 +43,7 @@ impl RestartConsensus {
 
     /// Limits the consensus, kind by kind, to the agreement of the first entry of `found` with the
     /// others.
-    pub(super) fn bounded_by_agreement(
+    pub(super) fn bounded_by_consensus(
         self,
         service: &Service,
         events: &[(i64, ServiceEvent)],

@@ -180,7 +180,7 @@ impl RestartResults {
         let last = self.requests_in_sample(request_of_call);
         let mut found = vec![(self.log_likelihood(&last, shapes), last.as_slice())];
         found.extend(votes_of_restarts(&self.all, self.without_fifo.as_deref()));
-        self.agreement.clone().bounded_by_agreement(&self.sample, &self.events, &found)
+        self.agreement.clone().bounded_by_consensus(&self.sample, &self.events, &found)
     }
 
     /// Restricts an assignment to the part that the restarts ran on.

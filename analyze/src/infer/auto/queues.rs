@@ -131,8 +131,8 @@ impl Queues {
         self.polls.contains(&call)
     }
 
-    /// Returns whether the response of the call is delivered to a thread that waits for it on behalf
-    /// of a request of its own, such as the reply of a call through a broker.
+    /// Returns whether the response of the call is delivered to a thread that waits for it on
+    /// behalf of a request of its own, such as the reply of a call through a broker.
     pub(super) fn is_for_request(&self, call: CallId) -> bool {
         self.for_requests.contains(&call)
     }

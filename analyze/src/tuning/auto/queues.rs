@@ -128,8 +128,8 @@ pub(crate) mod wakes {
     pub(crate) const MAX_SAMPLE: usize = 2000;
     /// Minimum number of woken replies.
     pub(crate) const MIN_WOKEN: usize = 5;
-    /// Largest ratio of the usual lengths of two kinds of replies that may answer the same requests.
-    /// Chosen, not measured.
+    /// Largest ratio of the usual lengths of two kinds of replies that may answer the same
+    /// requests. Chosen, not measured.
     pub(crate) const EQUAL_LENGTH_FACTOR: i64 = 2;
     /// Number of deliveries to threads with requests of their own among which one may come without
     /// a push: it was pushed before the recording, or the push was lost. Chosen, not measured.
