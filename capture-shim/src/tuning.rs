@@ -332,6 +332,9 @@ pub(crate) const MAX_FIBER_BYTES: usize = 4096;
 /// Chosen, not measured.
 #[cfg(not(feature = "injected"))]
 pub(crate) const MAX_THREAD_LOCAL_BYTES: usize = 1 << 16;
+/// Maximum distance of the interpreter's thread-local data from the thread pointer, in bytes. Objects
+/// that were loaded with the program have theirs next to each other. Chosen, not measured.
+pub(crate) const MAX_THREAD_LOCAL_DISTANCE: usize = 1 << 20;
 
 /// Number of descriptors, from 0 on, whose queued sends in uvloop are followed: 64 KiB, which take
 /// memory only once they are used. Chosen, not measured.

@@ -6,19 +6,23 @@ use super::{CallId, Calls};
 use crate::links::{Links, ParentMessage};
 
 /// Returns the other calls that may have put the work in the queue that the response of `call`
-/// delivers, with their probabilities. Empty if the request of `call` itself is the likeliest cause
-/// of the response, since the response then only answers it.
+/// delivers, with their probabilities. Empty if no other cause of the response is likelier than the
+/// request of `call` itself, since the response then only answers it.
 pub(super) fn delivering_calls(
     calls: &Calls,
     links: &Links,
     call: CallId,
 ) -> impl Iterator<Item = (CallId, f64)> + Clone {
     let response = calls.response(call).filter(|response| links.has_message(*response));
-    let is_own = |(cause, _): (ParentMessage, f64)| {
-        cause.here().is_some_and(|cause| calls.request(call) == Some(cause))
-    };
-    let response =
-        response.filter(|response| !links.likeliest_parent(*response).is_some_and(is_own));
+    let is_own =
+        |cause: ParentMessage| cause.here().is_some_and(|cause| calls.request(call) == Some(cause));
+    let response = response.filter(|response| {
+        let likeliest = |own: bool| {
+            let parents = links.parents(*response).filter(|(cause, _)| is_own(*cause) == own);
+            parents.map(|(_, probability)| probability).fold(0.0, f64::max)
+        };
+        likeliest(false) > likeliest(true)
+    });
     let causes = response.into_iter().flat_map(|response| links.parents(response));
     causes.filter_map(move |(cause, probability)| {
         let cause = calls.known_message(cause)?;

@@ -33,7 +33,7 @@ impl AcceptedConnections {
     fn is_transient(&self, most: f64) -> bool {
         let short =
             |(_, [first, last]): &(FlowId, [i64; 2])| last.saturating_sub(*first) as f64 <= most;
-        self.0.len() <= MAX_CONNECTIONS && self.0.iter().all(short)
+        !self.0.is_empty() && self.0.len() <= MAX_CONNECTIONS && self.0.iter().all(short)
     }
 }
 
@@ -68,13 +68,21 @@ impl PortUses {
         }
         by_program.retain(|_, ports| ports.len() >= MIN_PORTS);
         let (mut ports, mut port_counts) = (FxHashMap::default(), Vec::new());
+        let mut shared: FxHashSet<HostEndpoint> = FxHashSet::default();
         for ((host, _), of_program) in by_program {
             let program = port_counts.len();
-            port_counts.push(of_program.len());
-            ports.extend(of_program.into_iter().map(|(endpoint, node)| {
-                ((host, endpoint), (node, program, AcceptedConnections::default()))
-            }));
+            let mut count = 0;
+            for (endpoint, node) in of_program {
+                // A port that several programs accept at, one after the other, is not transient.
+                let port = (node, program, AcceptedConnections::default());
+                if ports.insert((host, endpoint), port).is_some() {
+                    shared.insert((host, endpoint));
+                }
+                count += 1;
+            }
+            port_counts.push(count);
         }
+        ports.retain(|port, _| !shared.contains(port));
         let span = None;
         (!ports.is_empty()).then_some(PortUses { hosts, ports, port_counts, span })
     }

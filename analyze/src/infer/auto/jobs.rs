@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::queues::Queues;
 use crate::calls::{CallId, Calls};
 use crate::infer::call_links::WorkItem;
-use crate::infer::span::NodeSpan;
+use crate::infer::span::{NodeSpan, count_overlapping};
 use crate::naming::Naming;
 use crate::tuning::auto::queues::jobs::{
     DELIVERIES_PER_EARLY, DELIVERIES_PER_EXCEPTION, LONGER_FACTOR, MIN_DELIVERIES,
@@ -58,7 +58,7 @@ impl<'trace> Jobs<'trace> {
         if deliveries.is_empty() {
             return jobs;
         }
-        let ends = ends(trace, calls, queues, &deliveries);
+        let ends = ends(trace, naming, calls, queues, &deliveries);
         for row in deliveries {
             // What a thread receives for its request is no other work.
             if queues.is_for_request(calls.call_of_message(row)) {
@@ -209,8 +209,10 @@ impl<'trace> Jobs<'trace> {
 /// What asks for work, and receives it, one delivery after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum WorkerKey {
-    /// A thread of a process, over any connection.
-    Thread(NodeId, i32),
+    /// A thread of a process, over any connection, for one kind of work: the hop and the number of
+    /// binary digits of the length of its requests. A call through a broker within a job may ask
+    /// for its reply in the same way.
+    Thread(NodeId, i32, (u32, u32)),
     /// A connection.
     Flow(FlowId),
 }
@@ -243,9 +245,8 @@ fn nodes_of_waiting_threads(
     for ((node, _), times) in &mut waits {
         times.sort_unstable();
         // A thread that asks while it waits is an event loop, which serves several workers.
-        let overlapping = times.windows(2).filter(|pair| pair[1][0] < pair[0][1]).count();
         if let Some([_, others]) = counts.get_mut(node) {
-            *others += overlapping;
+            *others += count_overlapping(times);
         }
     }
     counts.retain(|_, [all, others]| {
@@ -258,6 +259,7 @@ fn nodes_of_waiting_threads(
 /// ask, at which it received more after it had sent something.
 fn ends(
     trace: &MessageTrace,
+    naming: &Naming,
     calls: &Calls,
     queues: &Queues,
     deliveries: &[MessageId],
@@ -265,9 +267,15 @@ fn ends(
     let mut workers: FxHashMap<WorkerKey, Vec<(i64, WorkerEvent, MessageId)>> =
         FxHashMap::default();
     let of_threads = nodes_of_waiting_threads(trace, calls, queues, deliveries);
-    let key = |row: MessageId, node: NodeId, thread: Option<i32>| match thread {
-        Some(thread) if of_threads.contains(&node) => WorkerKey::Thread(node, thread),
-        _ => WorkerKey::Flow(trace.flow(row)),
+    let key = |row: MessageId, node: NodeId, thread: Option<i32>| {
+        let request = calls.request(calls.call_of_message(row));
+        match (thread, request) {
+            (Some(thread), Some(request)) if of_threads.contains(&node) => {
+                let digits = i64::BITS - trace.bytes(request).leading_zeros();
+                WorkerKey::Thread(node, thread, (naming.hop(request), digits))
+            }
+            _ => WorkerKey::Flow(trace.flow(row)),
+        }
     };
     for row in deliveries {
         let message = trace.message(*row);

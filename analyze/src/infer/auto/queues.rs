@@ -143,11 +143,12 @@ impl Queues {
     fn add_polls(&mut self, broker: &Broker, queues: &[ReplyQueue]) {
         for queue in queues {
             let replies = &broker.replies[queue.replies].all;
-            if queue.is_for_requests {
-                self.for_requests.extend(replies.iter().map(|reply| reply.call));
-                continue;
-            }
-            let asked = || replies.iter().filter(|reply| reply.request.is_some());
+            let is_for_request =
+                |reply: &&BrokerReply| queue.is_for_requests && reply.is_for_request;
+            let for_requests = replies.iter().filter(is_for_request);
+            self.for_requests.extend(for_requests.map(|reply| reply.call));
+            let asked =
+                || replies.iter().filter(|reply| reply.request.is_some() && !is_for_request(reply));
             if !queue.empty.is_empty() || self.come_before_deliveries(broker, asked()) {
                 self.polls.extend(asked().map(|reply| reply.call));
             } else {

@@ -223,8 +223,9 @@ impl LoadedObject {
     #[cfg(not(feature = "injected"))]
     pub(crate) fn has_text(&self, address: usize, text: &[u8]) -> bool {
         let last = address.wrapping_add(text.len()).wrapping_sub(1);
-        let has_address = |address| self.segment_flags(address).is_some();
-        // SAFETY: both ends are in the object, and its segments are longer than a text.
+        let has_address =
+            |address| self.segment_flags(address).is_some_and(|flags| flags & libc::PF_R != 0);
+        // SAFETY: both ends are in readable segments, which are longer than a text.
         has_address(address)
             && has_address(last)
             && unsafe {

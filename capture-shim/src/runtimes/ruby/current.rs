@@ -11,7 +11,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::c_library::objects::{self, LoadedObject};
-use crate::tuning::{MAX_FIBER_BYTES, MAX_THREAD_LOCAL_BYTES};
+use crate::tuning::{MAX_FIBER_BYTES, MAX_THREAD_LOCAL_BYTES, MAX_THREAD_LOCAL_DISTANCE};
 
 /// Distance of the interpreter's thread-local data from the thread pointer, which may be negative,
 /// and its size in bytes.
@@ -62,6 +62,17 @@ unsafe extern "C" fn visit_object(
             return 0;
         };
         let start = (*object).dlpi_tls_data.addr();
+        // Older versions of musl give the initial contents, which are in the object's own memory,
+        // instead of the calling thread's data.
+        let offset = start.wrapping_sub(*base.cast::<usize>());
+        let is_image = headers.iter().any(|header| {
+            header.p_type == libc::PT_LOAD
+                && offset.wrapping_sub(header.p_vaddr as usize) < header.p_memsz as usize
+        });
+        let distance = start.wrapping_sub(thread_pointer()).cast_signed().unsigned_abs();
+        if is_image || distance > MAX_THREAD_LOCAL_DISTANCE {
+            return 0;
+        }
         BLOCK.store(start.wrapping_sub(thread_pointer()), Relaxed);
         BLOCK_BYTES.store(data.p_memsz as usize, Relaxed);
         c_int::from(start.is_multiple_of(size_of::<usize>()))

@@ -6,6 +6,7 @@ use message_trace::{FROM_CONNECTING, FlowId, MessageId, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::{CallId, Calls};
+use crate::infer::span::count_overlapping;
 use crate::naming::Naming;
 use crate::tuning::auto::queues::broker::{
     MANY_DIVISOR, MAX_KINDS, MAX_SKIPPED, MIN_OF_LENGTH, MIN_REPLIES,
@@ -222,7 +223,12 @@ impl ServedTimes {
                 threads.entry((request.dst, thread)).or_default().push([begin, end]);
             }
         }
-        threads.values_mut().for_each(|times| times.sort_unstable());
+        // A thread that takes requests while it has one is an event loop, which may ask for work
+        // as well.
+        threads.retain(|_, times| {
+            times.sort_unstable();
+            MANY_DIVISOR as usize * count_overlapping(times) <= times.len()
+        });
         ServedTimes(threads)
     }
 
@@ -233,7 +239,7 @@ impl ServedTimes {
             return false;
         };
         let Some(times) = self.0.get(&(message.src, thread)) else { return false };
-        // A thread that answers itself has one request at a time.
+        // The thread has one request at a time.
         let next = times.partition_point(|[begin, _]| *begin <= time);
         next.checked_sub(1).is_some_and(|last| time <= times[last][1])
     }

@@ -242,10 +242,11 @@ fn empty_lengths(long: &[&BrokerReply], is_woken: impl Fn(&BrokerReply) -> bool)
 fn is_mutual(broker: &Broker, replies: usize, woken: &[(&BrokerReply, &BrokerReceipt)]) -> bool {
     let own = &broker.replies[replies];
     let usual = median_length(&own.all);
-    let alike = broker.replies.iter().filter(|kind| {
+    let same = broker.replies.iter().filter(|kind| kind.asked == own.asked && kind.asked != 0);
+    let alike = same.filter(|kind| {
         let [shorter, longer] = [median_length(&kind.all), usual].map(|length| length.max(1));
         let [shorter, longer] = [shorter.min(longer), shorter.max(longer)];
-        kind.asked == own.asked && kind.asked != 0 && longer <= EQUAL_LENGTH_FACTOR * shorter
+        longer <= EQUAL_LENGTH_FACTOR * shorter
     });
     let asking: FxHashSet<FlowId> =
         alike.flat_map(|kind| &kind.all).map(|reply| reply.flow).collect();
