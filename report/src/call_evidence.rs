@@ -7,7 +7,7 @@ use message_trace::units::{count_noun, format_whole_percent};
 
 use crate::tuning::MAX_LIMITS_SHOWN;
 
-/// What decided the calls of all services.
+/// The kinds of evidence that decided for which requests the calls of all services were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecidedCalls {
     /// The services that make calls while they serve requests, the one with the most inferred calls

@@ -5,8 +5,8 @@ use analyze::{AnalysisSummary, CallEvidence, ServiceEvidence};
 use reconcile::{LeftOutEvidence, Reconciliation};
 use report::{DecidedCalls, InferenceLimit};
 
-/// What decided the calls of an analysis of messages. `found` is the outcome of their
-/// reconciliation, if it is known.
+/// The kinds of evidence that decided for which requests calls were made, in an analysis of
+/// messages. `found` is the outcome of their reconciliation, if it is known.
 pub(crate) fn decided_calls(
     summary: &AnalysisSummary,
     found: Option<&Reconciliation>,

@@ -35,9 +35,10 @@ pub(crate) struct RecordingOptions {
     pub(crate) words: u16,
     /// Whether rare words are all that is recorded of streams in addition to their messages.
     pub(crate) watches_words_alone: bool,
-    /// Classes of snippets that are kept, a bit for each.
+    /// Classes of snippets that are kept (see [`snippet`]), a bit for each.
     heads: u8,
-    /// Ports that are recorded, if there are any; otherwise all ports are.
+    /// The only ports that are recorded, in the first `port_count` places; if there are none, all
+    /// ports are recorded.
     ports: [u16; MAX_PORTS],
     /// Number of the ports.
     port_count: usize,

@@ -97,7 +97,7 @@ fn answer_request(
 /// The connections of a server.
 struct ServedConnections {
     deadline: Duration,
-    /// Connections without a complete request yet, or with a written answer.
+    /// Connections without a complete request yet, or with a completely written answer.
     idle: WaitingConnections<ServerConnection>,
     /// Connections with a request and an answer that is being computed or written.
     answered: WaitingConnections<ServerConnection>,
@@ -193,7 +193,7 @@ impl ServedConnections {
         }
     }
 
-    /// Advances a connection that has no request yet, or was answered.
+    /// Advances a connection of `idle`: it has no complete request yet, or its answer is written.
     fn step_idle(&mut self, number: u64) {
         let Some(connection) = self.idle.get_mut(number) else { return };
         match connection.advance_step() {
@@ -207,15 +207,15 @@ impl ServedConnections {
             StepOutcome::Asked(head) => {
                 let Some(connection) = self.idle.remove(number) else { return };
                 let Ok(reached) = connection.stream.local_addr() else { return };
-                // If the table is full, the connection that receives its answer most slowly is
-                // evicted.
+                // If there is no room, the connection that has waited longest for its answer, or
+                // has been receiving it longest, is evicted.
                 let (number, _) = self.answered.add(connection.peer.ip(), connection);
                 let _ = self.request_sender.send(PendingRequest { number, head, reached });
             }
         }
     }
 
-    /// Advances a connection that has a request.
+    /// Advances a connection with a request: its answer is being computed or written.
     fn step_answered(&mut self, number: u64) {
         let Some(connection) = self.answered.get_mut(number) else { return };
         match connection.advance_step() {
@@ -235,7 +235,7 @@ impl ServedConnections {
         }
     }
 
-    /// Handles the deadline of a connection that has no request yet, or was answered.
+    /// Handles the deadline of a connection of `idle`.
     fn expire_idle(&mut self, number: u64) {
         if let Some(connection) = self.idle.remove(number).filter(ServerConnection::is_reading) {
             connection

@@ -65,7 +65,7 @@ pub struct LogWriter {
     peers: BTreeMap<(u32, u32, Direction), (usize, Vec<u8>)>,
     /// Id of the thread that writes the next record.
     tid: u32,
-    /// Network namespace of sockets.
+    /// Cookie of the network namespace of sockets (`SO_NETNS_COOKIE`).
     namespace: u64,
     /// Wall-clock time at tick 0, in nanoseconds since the Unix epoch.
     epoch: i64,
@@ -121,7 +121,8 @@ impl LogWriter {
         self
     }
 
-    /// Sets the kernel's id of the network namespace of the sockets from here on.
+    /// Sets the cookie (`SO_NETNS_COOKIE`) of the network namespace of the following sockets. It is
+    /// not the inode that [`set_namespace`](LogWriter::set_namespace) sets.
     pub fn sockets_in(&mut self, namespace: u64) -> &mut LogWriter {
         self.namespace = namespace;
         self

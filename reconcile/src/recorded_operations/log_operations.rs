@@ -14,9 +14,10 @@ type CallKey = (u32, Direction, u64);
 /// Flows of a log, sorted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowsOfLog<'a> {
-    /// Flows shared by several causes without ids.
+    /// Flows on which requests of several causes are sent, although the protocol has no ids of
+    /// requests: interleaved flows, and flows with coalesced writes (modules of these names).
     pub(super) interleaved: &'a [u32],
-    /// Flows with incomplete operations.
+    /// Flows with incomplete operations: see [`super::uneven`].
     pub(super) uneven: &'a [u32],
 }
 

@@ -28,9 +28,9 @@ pub(crate) struct HandoffRow {
     pub(crate) node: NodeId,
     /// The thread that signalled.
     pub(crate) from: i32,
-    /// 0 if the signal woke no thread.
+    /// The thread that was woken; 0 if the signal woke none.
     pub(crate) to: i32,
-    /// A [`HandoffObject`], by its number.
+    /// Kind of the object: a [`HandoffObject`], by its number.
     pub(crate) what: u32,
 }
 
@@ -42,7 +42,7 @@ impl KeyedRecord for HandoffRow {
     }
 }
 
-/// Matcher of one object.
+/// Matcher of the signals and the waits at one synchronization object.
 enum ObjectMatcher {
     Waiters(WaiterMatcher),
     Amounts(AmountMatcher),

@@ -34,10 +34,10 @@ pub(crate) struct LoggedWord {
     pub(crate) word: u64,
 }
 
-/// In a place: the receiver's end.
+/// Bit of a place (see [`place_of_call`]): its calls were made at the receiver's end.
 const RECEIVED: u64 = 1 << 62;
 
-/// Number of low bits of a datagram's size in its place.
+/// Number of low bits of a datagram's size that are part of its place (see [`place_of_call`]).
 const SIZE_BITS: u32 = 29;
 
 /// The place of a call that moved `bytes` at the sender's end (side 0) or at the receiver's: the
@@ -60,7 +60,7 @@ fn is_of_datagram(place: u64) -> bool {
     place & OperationStart::OF_PROCESS != 0
 }
 
-/// Whether the calls of a place were made at the receiver's end.
+/// Whether a place (see [`place_of_call`]) is that of calls at the receiver's end.
 pub(crate) fn is_received(place: u64) -> bool {
     place & RECEIVED != 0
 }

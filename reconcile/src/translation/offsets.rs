@@ -148,8 +148,9 @@ impl ClockDifferences {
         if known.trust < KNOWN_TRUST {
             return None;
         }
-        // The line is over the lower-numbered host's time, which the other's offset converts well
-        // enough.
+        // The difference is a line over the lower-numbered host's time. If that is the accepting
+        // host, `time` is converted to its clock by the offset at `known.at`: the skew since then
+        // changes the time far too little to matter to the line.
         let (time, sign) =
             if connecting <= accepting { (time, 1.0) } else { (time - known.offset as i64, -1.0) };
         let uncertainty = known.uncertainty_at(time) as i64 + TIME_SLACK_NS;

@@ -10,8 +10,8 @@ use crate::tuning::auto::search::hypotheses::EQUAL_SHARES;
 pub(super) struct Assignment {
     /// The request of each call in the best hypothesis; `None` if the call was made for no request.
     pub(super) request_of_call: Vec<Option<RequestId>>,
-    /// For each call its possible requests, `None` for no request, with their probabilities; filled
-    /// only on request.
+    /// For each call its possible requests, `None` for no request, with their probabilities; empty
+    /// if they were not asked for.
     pub(super) shares: Vec<Vec<(Option<RequestId>, f64)>>,
 }
 

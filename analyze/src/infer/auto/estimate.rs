@@ -54,8 +54,10 @@ impl LearnedModel {
         let (mut model, mut request_of_call, mut restarts) =
             learn_model(&sample, &mut shapes, BackgroundAssumption::Counted);
         if background_share(&request_of_call) > LOST_SHARE {
-            // Each of many similar requests has a low probability, and background calls are not
-            // learned from.
+            // While many similar requests are open, each alone is less likely for a call than no
+            // request at all. So their calls are assigned to no request, and since such calls are
+            // not learned from, this never improves. `AmongAll` compares with all open requests
+            // together.
             let (other, other_requests, other_restarts) =
                 learn_model(&sample, &mut shapes, BackgroundAssumption::AmongAll);
             if background_share(&other_requests) < background_share(&request_of_call) {

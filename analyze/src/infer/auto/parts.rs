@@ -33,7 +33,8 @@ struct EventFragment {
 }
 
 /// Finds the best assignment of the calls of `service` under `model`, keeping up to `width`
-/// hypotheses.
+/// hypotheses. If `with_shares`, the probabilities of each call's possible requests are found as
+/// well ([`Assignment::shares`]).
 pub(super) fn search(
     service: &Service,
     events: &[(i64, ServiceEvent)],

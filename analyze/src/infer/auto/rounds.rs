@@ -41,7 +41,7 @@ pub(super) fn learn_model(
     (model, request_of_call, restarts)
 }
 
-/// Share of the background calls.
+/// Share of the calls that are assigned to no request (background calls).
 pub(super) fn background_share(request_of_call: &[Option<RequestId>]) -> f64 {
     request_of_call.iter().filter(|request| request.is_none()).count() as f64
         / request_of_call.len().max(1) as f64

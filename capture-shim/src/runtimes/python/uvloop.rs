@@ -28,7 +28,7 @@ const MODULE_NAME: usize = 40;
 
 /// Interpreter's function that a module calls with its definition.
 pub(super) static INITIALIZE_MODULE: AtomicUsize = AtomicUsize::new(0);
-/// Functions that the library calls.
+/// Addresses of functions that the library calls, from [`follow_writes`].
 static ADD: AtomicUsize = AtomicUsize::new(0);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static WRITE: AtomicUsize = AtomicUsize::new(0);
@@ -87,7 +87,8 @@ fn follow_writes(address: usize) {
 /// # Safety
 /// As for the library's own function; likewise for the following ones.
 unsafe extern "C" fn add(set: usize, object: usize) -> c_int {
-    // SAFETY: the functions of these names, and an object. The interpreter's lock is held.
+    // SAFETY: the statics have the addresses of `PySet_Add` and `PySet_Size`, and `object` is an
+    // object. The interpreter's lock is held.
     unsafe {
         let add: unsafe extern "C" fn(usize, usize) -> c_int = transmute(ADD.load(Relaxed));
         let Some(descriptor) = handle_of(object).and_then(|handle| descriptor_of(handle)) else {
@@ -117,7 +118,7 @@ unsafe extern "C" fn write(descriptor: c_int, buffer: *const c_void, size: usize
 /// Writes to the descriptor of a handle.
 unsafe extern "C" fn try_write(handle: usize, buffers: *const c_void, count: c_uint) -> c_int {
     type TryWrite = unsafe extern "C" fn(usize, *const c_void, c_uint) -> c_int;
-    // SAFETY: the functions of these names, and the library's own call.
+    // SAFETY: the static has the address of `uv_try_write`, and this is the library's own call.
     unsafe {
         let try_write: TryWrite = transmute(TRY_WRITE.load(Relaxed));
         let call = || try_write(handle, buffers, count);
@@ -143,7 +144,7 @@ fn in_writers_context<T>(descriptor: c_int, send: impl FnOnce() -> T) -> T {
 /// The handle is valid.
 unsafe fn descriptor_of(handle: usize) -> Option<c_int> {
     let mut descriptor = -1;
-    // SAFETY: the function of this name, and a handle.
+    // SAFETY: the static has the address of `uv_fileno`, and the handle is valid.
     let error = unsafe {
         let descriptor_of: unsafe extern "C" fn(usize, *mut c_int) -> c_int =
             transmute(DESCRIPTOR_OF.load(Relaxed));

@@ -1,5 +1,5 @@
-//! Function that takes up a started task: a jump replaces its first instructions, which are moved
-//! elsewhere.
+//! Function that takes up a started task, `bind_inner` of `OwnedTasks`, which adds the task to the
+//! scheduler's list: a jump replaces its first instructions, which are moved elsewhere.
 //!
 //! ```text
 //!   function            page near the program                 library

@@ -35,8 +35,8 @@ pub(super) unsafe extern "C" fn woken(task: usize) {
     }
 }
 
-/// Records that the thread's task starts `task`. `function` is where the function that takes it up
-/// resumes.
+/// Records that the thread's task starts `task`. Called from the beginning of Tokio's function that
+/// adds a new task to a scheduler's list (`bind_inner`), which continues at `function`.
 pub(super) extern "C" fn started(task: usize, function: usize) {
     if hands_over_tasks(function, task) {
         // SAFETY: the function passes a task.

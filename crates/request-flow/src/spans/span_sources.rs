@@ -38,7 +38,8 @@ impl SpanSources<'_> {
             .then_with(|| self.compare_rest(one, other))
     }
 
-    /// Compares the reports of one span: the one with the most facts is the first.
+    /// Compares two reports of one span: records of it that its tracer sent separately (see
+    /// [`super::merge_reports`]). The one with the most facts is the first.
     pub(super) fn compare_reports(&self, one: &SpanRecord<'_>, other: &SpanRecord<'_>) -> Ordering {
         self.unknown_names(one)
             .cmp(&self.unknown_names(other))
@@ -46,7 +47,7 @@ impl SpanSources<'_> {
             .then_with(|| self.compare_spans(one, other))
     }
 
-    /// Returns how many of node and host are unknown in a report.
+    /// Returns how many of the two names, node and host, are unknown for a span: 0 to 2.
     fn unknown_names(&self, span: &SpanRecord<'_>) -> usize {
         self.node_and_host(span).iter().filter(|name| name.is_empty()).count()
     }
@@ -81,7 +82,7 @@ impl SpanSources<'_> {
     }
 }
 
-/// Returns a sort key that is the greater, the more a report states.
+/// Returns a sort key of a report of a span: the more it states, the greater the key.
 fn report_content(span: &SpanRecord<'_>) -> impl Ord {
     let lasts = span.begin.zip(span.end).map(|(begin, end)| end.saturating_sub(begin));
     let certainty = match span.kind {

@@ -14,8 +14,8 @@ use crate::joined_request::{JoinedEvent, JoinedRequest, SyncEdge};
 /// - A thread begins a new activation with its first event, and with each destination of a
 ///   synchronisation, even of its own signal: whether a thread itself or another one takes up what
 ///   it handed over is the scheduler's choice.
-/// - The demands of an event were used before it. The demands of a destination belong to the
-///   previous activation, if its thread has one in the request.
+/// - The demands of an event are what its thread used up to the event. The demands of a destination
+///   belong to the previous activation, if its thread has one in the request.
 /// - Events that only show that a thread blocks change nothing: whether it had to block is random.
 /// - An activation begins when all its sources were reached and, if another thread woke it, when
 ///   the previous one of its own thread ended.
@@ -28,9 +28,10 @@ pub fn canonicalize_joined(
     plan_of_joined(request, role).flatten()
 }
 
-/// The canonical form of a request of a recording, in which a wait that was not needed has left no
-/// event: the form of [`canonicalize_joined`] without the waits that are not needed with unlimited
-/// processors either, and without threads that were woken for work that another had taken.
+/// The canonical form of a request of a recording: the form of [`canonicalize_joined`] without
+/// threads that were woken for work that another had taken, and without waits that would be short
+/// with unlimited processors. It is random whether such a wait takes place, and if it does not,
+/// there is no event of it.
 pub fn canonicalize_recorded(
     request: &JoinedRequest,
     role: impl FnMut(&JoinedEvent) -> NameId,
