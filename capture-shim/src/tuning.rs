@@ -312,8 +312,8 @@ const _: () = assert!(SEGMENT_BYTES.is_power_of_two() && SEGMENT_BYTES > CHUNK_B
 const _: () = assert!(MAX_SCRATCHES <= 64);
 
 /// Binary logarithm of the size of the table with the live contexts of Python and Ruby: a
-/// connection of asyncio has 3 to 5, a task and a fiber one. An entry has 32 bytes, and takes memory
-/// only once it is used. Chosen, not measured.
+/// connection of asyncio has 3 to 5, a task and a fiber one. An entry has 32 bytes, and takes
+/// memory only once it is used. Chosen, not measured.
 #[cfg(not(feature = "injected"))]
 pub(crate) const CONTEXT_TABLE_BITS: u32 = 16;
 
