@@ -128,4 +128,11 @@ impl LogWriter {
         self.put_bytes(offset_of!(FileHeader, without_log), &children.to_le_bytes());
         self
     }
+
+    /// Writes bytes to an offset of the header page.
+    pub(super) fn put_bytes(&mut self, at: usize, bytes: &[u8]) {
+        for (slot, byte) in self.header.iter_mut().skip(at).zip(bytes) {
+            *slot = *byte;
+        }
+    }
 }
