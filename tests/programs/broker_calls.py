@@ -14,20 +14,9 @@ import socket
 import sys
 import time
 
+from local_processes import connected, listening, started
+
 SUBSCRIBERS = (b"worker", b"front")
-
-
-def listening():
-    """A listening socket, and its address."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    return listener, listener.getsockname()
-
-
-def connected(address):
-    """A connection that sends each line at once."""
-    connection = socket.create_connection(address)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
 
 
 def lines(connection):
@@ -41,17 +30,6 @@ def lines(connection):
 def number(line):
     """The last word of a line: the number of its request."""
     return line.rpartition(b" ")[2]
-
-
-def started(work):
-    """Starts a process that does `work`."""
-    process = os.fork()
-    if process == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    return process
 
 
 def broker(listener):

@@ -13,35 +13,13 @@ import sys
 import threading
 import time
 
-
-def listening():
-    """A listening socket, and its address."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    return listener, listener.getsockname()
-
-
-def connected(address):
-    """A connection that sends at once."""
-    connection = socket.create_connection(address)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
+from local_processes import connected, listening, started
 
 
 def ask(connection, request):
     """Sends a request, and waits for its response."""
     connection.sendall(request)
     return connection.recv(4096)
-
-
-def started(work):
-    """Starts a process that does `work`."""
-    process = os.fork()
-    if process == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    return process
 
 
 def database(listener):

@@ -15,30 +15,15 @@ import sys
 import threading
 import time
 
+from local_processes import listening, started
+
 THREADS, CONNECTIONS, CALLS = 4, 5, 2
 JOB, POP, CALL, ANSWER = 180, 32, 24, 48
-
-
-def listening():
-    """A listening socket, and its address."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-    return listener, listener.getsockname()
 
 
 def received(connection, size):
     """Exactly so many bytes; fewer at the end of the connection."""
     return connection.recv(size, socket.MSG_WAITALL)
-
-
-def started(work):
-    """Starts a process that does `work`."""
-    process = os.fork()
-    if process == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    return process
 
 
 def serve(listener, answer):

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use socket_log::encode::Direction;
+use socket_log::layout::goroutine;
 use socket_log::{LogDamage, LogEntry, LogRecord, SocketLog};
 use tempfile::TempDir;
 
@@ -231,6 +233,27 @@ impl ReadLog {
         assert_eq!(self.damage, [], "{:?}", self.log.path());
         assert_eq!(self.log.header().lost, [0; 8], "{:?}", self.log.path());
         self.entries.iter().map(|entry| &entry.record)
+    }
+
+    /// The start of each context: its starter, both by the id that they have in place of a thread's.
+    pub fn starters(&self) -> BTreeMap<u32, u32> {
+        let mut starters = BTreeMap::new();
+        for entry in &self.entries {
+            if let LogRecord::StartedBy { number, starter } = entry.record {
+                let known = starters.insert(goroutine::thread_id(number), starter);
+                assert_eq!(known, None, "{number}");
+            }
+        }
+        starters
+    }
+
+    /// The thread or context of each send of this size, in bytes.
+    pub fn senders(&self, size: u64) -> Vec<u32> {
+        let is_send = |entry: &&LogEntry| {
+            matches!(entry.record, LogRecord::Transfer { direction: Direction::Send, bytes, .. }
+                if bytes == size)
+        };
+        self.entries.iter().filter(is_send).map(|entry| entry.tid).collect()
     }
 
     /// Programs that the log's process started and that are not recorded, each with the cause (of

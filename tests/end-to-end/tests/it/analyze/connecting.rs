@@ -87,9 +87,9 @@ fn a_call_without_a_wait_has_no_connecting_time() {
          end.connect_ex(server.getsockname())",
     );
     let log = recording.only_log();
-    let told = log.complete_records().filter_map(|record| match record {
+    let named = log.complete_records().filter_map(|record| match record {
         LogRecord::Endpoints { took: Some(_), under_way, .. } => Some(*under_way),
         _ => None,
     });
-    assert_eq!(told.collect::<Vec<_>>(), [false, true]);
+    assert_eq!(named.collect::<Vec<_>>(), [false, true]);
 }

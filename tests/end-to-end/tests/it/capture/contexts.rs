@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use end_to_end::capture::{ReadLog, TestRecording, python_path, run_successfully};
-use socket_log::LogRecord;
-use socket_log::encode::Direction::Send;
 use socket_log::layout::goroutine;
 
 /// A server whose task for the request of `n` has `n` tasks, one after the other, make two calls
@@ -35,38 +33,14 @@ async def main():
     print("done")
 "#;
 
-/// The start of each context: its starter, both by the id that they have in place of a thread's.
-fn starters(log: &ReadLog) -> BTreeMap<u32, u32> {
-    let mut found = BTreeMap::new();
-    log.log.for_each(|entry| {
-        if let LogRecord::StartedBy { number, starter } = entry.record {
-            assert_eq!(found.insert(goroutine::thread_id(number), starter), None, "{number}");
-        }
-    });
-    found
-}
-
-/// The context of each send of this size.
-fn senders(log: &ReadLog, size: u64) -> Vec<u32> {
-    let mut found = Vec::new();
-    log.log.for_each(|entry| {
-        if let LogRecord::Transfer { direction: Send, bytes, .. } = entry.record
-            && bytes == size
-        {
-            found.push(entry.tid);
-        }
-    });
-    found
-}
-
 /// Each call of the server has the context of its task, which the request's task has started, which
 /// was started by the receiver of the request.
 fn check_contexts(log: &ReadLog) {
-    let starters = starters(log);
-    let answering: BTreeSet<u32> = senders(log, 10).into_iter().collect();
+    let starters = log.starters();
+    let answering: BTreeSet<u32> = log.senders(10).into_iter().collect();
     let mut served = BTreeSet::new();
     for n in 2..9 {
-        let calls = senders(log, n);
+        let calls = log.senders(n);
         // Both ends of the connection are in this process, and the other end answers with as many.
         let called: BTreeSet<u32> = calls.iter().copied().collect();
         let of_request: Vec<u32> =
@@ -120,8 +94,8 @@ uvloop.install(); asyncio.run(main()); print("done")
     );
     assert_eq!(said, "done\n");
     let log = recording.only_log();
-    let [first, both, last] = [11, 25, 14].map(|size| senders(&log, size)[0]);
-    let starters = starters(&log);
+    let [first, both, last] = [11, 25, 14].map(|size| log.senders(size)[0]);
+    let starters = log.starters();
     assert_eq!(starters[&first], starters[&last], "both by the program's own task");
     assert!(first != last && !starters.values().any(|starter| *starter == both));
     assert_ne!(starters.get(&both), Some(&starters[&first]), "by no task");
@@ -141,8 +115,8 @@ asyncio.run(main()); print("done")
     );
     assert_eq!(said, "done\n");
     let log = recording.only_log();
-    let starters = starters(&log);
-    let tasks: BTreeSet<u32> = (10..20).map(|n| starters[&senders(&log, n)[0]]).collect();
+    let starters = log.starters();
+    let tasks: BTreeSet<u32> = (10..20).map(|n| starters[&log.senders(n)[0]]).collect();
     assert_eq!(tasks.len(), 10, "a task for each");
 }
 
@@ -159,7 +133,7 @@ contextvars.Context().run(near.send, b"third!!"); near.send(b"fourth!!")
 "#,
     );
     let log = recording.only_log();
-    let sent = [5, 6, 7, 8].map(|size| senders(&log, size)[0]);
+    let sent = [5, 6, 7, 8].map(|size| log.senders(size)[0]);
     assert_eq!(sent.map(goroutine::is_goroutine), [false, true, true, false]);
     assert_eq!((sent[0] == sent[3], sent[1] != sent[2]), (true, true));
 }
@@ -173,7 +147,7 @@ fn contexts_are_not_followed_if_the_user_says_so() {
         command.env("SOCKCAP_RUNTIMES", value).arg("-c").arg(script);
         assert_eq!(run_successfully(&mut command), "done\n");
         let log = recording.only_log();
-        assert_eq!(starters(&log), BTreeMap::new(), "{value}");
+        assert_eq!(log.starters(), BTreeMap::new(), "{value}");
         assert!(log.entries.iter().all(|entry| !goroutine::is_goroutine(entry.tid)), "{value}");
     }
 }
@@ -202,7 +176,7 @@ near.send(b"first"); asyncio.run(main())
     assert!(grown < 1024, "{grown} KiB");
     let log = recording.only_log();
     // The table would be full if numbers did not end.
-    assert!(goroutine::is_goroutine(senders(&log, 4)[0]));
+    assert!(goroutine::is_goroutine(log.senders(4)[0]));
     // Tasks without a message are not recorded.
     assert!(log.entries.len() < 100, "{}", log.entries.len());
 }

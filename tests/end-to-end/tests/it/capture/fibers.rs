@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use end_to_end::capture::{ReadLog, TestRecording, program_path, run_successfully};
 use end_to_end::command::assert_succeeds;
 use socket_log::LogRecord;
-use socket_log::encode::{Direction, UncapturedEvent};
+use socket_log::encode::UncapturedEvent;
 use socket_log::layout::goroutine;
 
 /// A server whose fiber for the request of `n` has `n` fibers, one after the other, make two calls
@@ -75,30 +75,6 @@ end.join
 puts "done"
 "#;
 
-/// The start of each fiber: its starter, both by the id that they have in place of a thread's.
-fn starters(log: &ReadLog) -> BTreeMap<u32, u32> {
-    let mut found = BTreeMap::new();
-    log.log.for_each(|entry| {
-        if let LogRecord::StartedBy { number, starter } = entry.record {
-            assert_eq!(found.insert(goroutine::thread_id(number), starter), None, "{number}");
-        }
-    });
-    found
-}
-
-/// The thread or fiber of each send of this size.
-fn senders(log: &ReadLog, size: u64) -> Vec<u32> {
-    let mut found = Vec::new();
-    log.log.for_each(|entry| {
-        if let LogRecord::Transfer { direction: Direction::Send, bytes, .. } = entry.record
-            && bytes == size
-        {
-            found.push(entry.tid);
-        }
-    });
-    found
-}
-
 /// Runs a script of Ruby, recorded, which prints `done`, and returns its log.
 fn log_of_script(recording: &TestRecording, script: &str) -> ReadLog {
     let mut command = recording.recorded_command(program_path("ruby"));
@@ -110,13 +86,13 @@ fn log_of_script(recording: &TestRecording, script: &str) -> ReadLog {
 fn calls_of_ruby_have_the_fiber_of_their_request() {
     let recording = TestRecording::new();
     let log = log_of_script(&recording, SERVER);
-    let starters = starters(&log);
-    let answering: BTreeSet<u32> = senders(&log, 10).into_iter().collect();
+    let starters = log.starters();
+    let answering: BTreeSet<u32> = log.senders(10).into_iter().collect();
     assert_eq!(answering.len(), 7, "no two requests have one fiber");
     assert!(answering.iter().all(|fiber| goroutine::is_goroutine(*fiber)));
     let mut served = BTreeSet::new();
     for n in 2..9 {
-        let calls = senders(&log, n);
+        let calls = log.senders(n);
         // Both ends of the connection are in this process, and the other end answers with as many.
         let called: BTreeSet<u32> = calls.iter().copied().collect();
         let of_request: Vec<u32> =
@@ -154,12 +130,12 @@ values.next; near.write("t" * 5); values.next
 puts "done"
 "#,
     );
-    assert!(!senders(&log, 5).into_iter().any(goroutine::is_goroutine), "code of threads");
-    let fibers: BTreeSet<u32> = senders(&log, 6).into_iter().collect();
+    assert!(!log.senders(5).into_iter().any(goroutine::is_goroutine), "code of threads");
+    let fibers: BTreeSet<u32> = log.senders(6).into_iter().collect();
     assert_eq!(fibers.len(), 50, "a fiber in each thread");
     // The table would be full if numbers did not end.
     assert!(fibers.into_iter().all(goroutine::is_goroutine));
-    let [first, second] = senders(&log, 7)[..] else { panic!("two sends") };
+    let [first, second] = log.senders(7)[..] else { panic!("two sends") };
     assert!(first == second && goroutine::is_goroutine(first));
     // Fibers without a message are not recorded.
     assert!(log.entries.len() < 1000, "{}", log.entries.len());
@@ -186,10 +162,10 @@ begun.pop; thread.raise("now"); thread.join
 puts "done"
 "#,
     );
-    let [one, two] = senders(&log, 5)[..] else { panic!("two sends") };
+    let [one, two] = log.senders(5)[..] else { panic!("two sends") };
     assert!(one == two && goroutine::is_goroutine(one));
-    assert_eq!(starters(&log)[&senders(&log, 6)[0]], one);
-    assert!(!goroutine::is_goroutine(senders(&log, 7)[0]));
+    assert_eq!(log.starters()[&log.senders(6)[0]], one);
+    assert!(!goroutine::is_goroutine(log.senders(7)[0]));
 }
 
 #[test]
@@ -200,7 +176,7 @@ fn fibers_are_not_followed_if_the_user_says_so() {
         command.env("SOCKCAP_RUNTIMES", value).args(["-e", SERVER]);
         assert_eq!(run_successfully(&mut command), "done\n");
         let log = recording.only_log();
-        assert_eq!(starters(&log), BTreeMap::new(), "{value}");
+        assert_eq!(log.starters(), BTreeMap::new(), "{value}");
         assert!(log.entries.iter().all(|entry| !goroutine::is_goroutine(entry.tid)), "{value}");
         assert!(unfollowed(&log)[0].starts_with("Ruby 3."), "{value}");
     }
