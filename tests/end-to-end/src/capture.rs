@@ -235,7 +235,8 @@ impl ReadLog {
         self.entries.iter().map(|entry| &entry.record)
     }
 
-    /// The start of each context: its starter, both by the id that they have in place of a thread's.
+    /// The start of each context: its starter, both by the id that they have in place of one of a
+    /// thread.
     pub fn starters(&self) -> BTreeMap<u32, u32> {
         let mut starters = BTreeMap::new();
         for entry in &self.entries {
