@@ -71,16 +71,14 @@ impl PortUses {
         let mut shared: FxHashSet<HostEndpoint> = FxHashSet::default();
         for ((host, _), of_program) in by_program {
             let program = port_counts.len();
-            let mut count = 0;
+            port_counts.push(of_program.len());
             for (endpoint, node) in of_program {
                 // A port that several programs accept at, one after the other, is not transient.
                 let port = (node, program, AcceptedConnections::default());
                 if ports.insert((host, endpoint), port).is_some() {
                     shared.insert((host, endpoint));
                 }
-                count += 1;
             }
-            port_counts.push(count);
         }
         ports.retain(|port, _| !shared.contains(port));
         let span = None;
